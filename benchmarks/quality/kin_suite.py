@@ -5,11 +5,12 @@ task alone and of all tasks pooled of the same families, to made tasks, scores t
 new rows of every task, and prints a table by kind of tasks. A task is hurt if its mean
 loss is higher than that of the better of alone and pooled, and the difference over the
 seeds is significant (one-sided paired t-test, Holm's correction over the tasks of a
-problem).
+problem). Records are JSON lines; those that the file has are not made again.
 """
 
 import argparse
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from scipy.stats import ttest_1samp
@@ -18,12 +19,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.commandline import print_line
+from benchmarks.environment import RECORDS as _FOLDER
+from benchmarks.environment import commit_of_source
+from benchmarks.jsonlines import JsonLines
 from kinlearn import KinClassifier, KinRegressor, with_task
 from kinlearn.sharing import PerTask, Pooled
 from kinlearn.trees import MultiTaskExtraTreesClassifier, MultiTaskExtraTreesRegressor
 
-__all__ = ["KINDS", "Made", "hurt_tasks", "make_tasks", "play"]
+__all__ = ["KINDS", "RECORDS", "Made", "hurt_tasks", "make_tasks", "play", "table"]
 
+RECORDS = _FOLDER / "kin_suite.jsonl"
 _FEATURES = 6
 _TEST_ROWS = 1_000
 # sizes of the tasks, and how their slopes lie around a common one
@@ -215,32 +220,89 @@ def hurt_tasks(losses, level=0.05):
     return excess, sorted(hurt)
 
 
+def record(name, target, curved, families, seed, effort="standard"):
+    """One problem's losses by model and task, as a record."""
+    found = play(name, target, families, [seed], curved=curved, effort=effort)
+    losses = {key: np.round(each[0], 6).tolist() for key, each in found.items()}
+    return {
+        "tasks": name,
+        "target": target,
+        "shape": "curved" if curved else "linear",
+        "families": ",".join(families),
+        "effort": effort,
+        "seed": seed,
+        "commit": commit_of_source(),
+        "losses": losses,
+    }
+
+
+def table(records, families):
+    """Worst and mean excess, and who is hurt, by kind of tasks.
+
+    Parameters
+    ----------
+    records : iterable of dict
+        As :func:`record` makes them.
+    families : str
+        Those of the records that count, with commas.
+
+    Returns
+    -------
+    rows : list of list of str
+        The heading first.
+    n_hurt, n_tasks : int
+        Tasks that are hurt, and all.
+    """
+    kinds = {}
+    for found in records:
+        if found["families"] == families:
+            key = found["tasks"], found["target"], found["shape"]
+            kinds.setdefault(key, {})[found["seed"]] = found["losses"]
+    rows = [
+        ["tasks", "target", "shape", "seeds", "worst excess", "mean excess", "hurt"]
+    ]
+    n_hurt, n_tasks = 0, 0
+    for key, by_seed in kinds.items():
+        models = next(iter(by_seed.values()))
+        losses = {
+            model: np.array([each[model] for each in by_seed.values()])
+            for model in models
+        }
+        if len(by_seed) < 2:
+            continue
+        excess, hurt = hurt_tasks(losses)
+        n_hurt, n_tasks = n_hurt + len(hurt), n_tasks + len(excess)
+        figures = [f"{100 * each:+.1f}%" for each in (excess.max(), excess.mean())]
+        names = ", ".join(map(str, hurt)) or "none"
+        rows.append([*key, str(len(by_seed)), *figures, names])
+    return rows, n_hurt, n_tasks
+
+
 def main():
-    """Run the suite."""
+    """Play what is missing, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.kin_suite")
     parser.add_argument("--seeds", type=int, default=10, help="problems of each kind")
     parser.add_argument("--families", default="linear,trees", help="of the candidates")
+    parser.add_argument("--effort", default="standard", help="of Kin")
+    parser.add_argument("--out", default=RECORDS, help="file of the records")
     options = parser.parse_args()
-    families = options.families.split(",")
-    head = ["tasks", "target", "shape", "worst excess", "mean excess", "hurt"]
-    print_line(f"| {' | '.join(head)} |")
-    print_line("|" + " --- |" * len(head))
-    for target in ("classification", "regression"):
-        for curved in (False, True):
-            for name in KINDS:
-                losses = play(
-                    name, target, families, range(options.seeds), curved=curved
-                )
-                excess, hurt = hurt_tasks(losses)
-                cells = [
-                    name,
-                    target,
-                    "curved" if curved else "linear",
-                    f"{100 * excess.max():+.1f}%",
-                    f"{100 * excess.mean():+.1f}%",
-                    ", ".join(map(str, hurt)) or "none",
-                ]
-                print_line(f"| {' | '.join(cells)} |")
+    keys = ("tasks", "target", "shape", "families", "effort", "seed")
+    with JsonLines(options.out) as store:
+        done = {tuple(found[key] for key in keys) for found in store.records}
+        for seed in range(options.seeds):  # all kinds have as many, when it is cut
+            for target in ("classification", "regression"):
+                for curved, name in product((False, True), KINDS):
+                    shape = "curved" if curved else "linear"
+                    key = (name, target, shape, options.families, options.effort, seed)
+                    if key not in done:
+                        families = options.families.split(",")
+                        store.append(
+                            record(name, target, curved, families, seed, options.effort)
+                        )
+        rows, n_hurt, n_tasks = table(store.records, options.families)
+    for row in rows:
+        print_line(f"| {' | '.join(row)} |")
+    print_line(f"{n_hurt} of {n_tasks} tasks are hurt.")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from benchmarks.quality import (
     transfer_weights,
 )
 
-__all__ = ["TABLES", "markdown"]
+__all__ = ["TABLES", "grouped", "markdown"]
 
 
 def markdown(rows):
@@ -34,6 +34,27 @@ def markdown(rows):
     """
     rows = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
+
+
+def grouped(records, *keys):
+    """Records by what they have under some keys.
+
+    Parameters
+    ----------
+    records : iterable of dict
+        Records.
+    *keys : str
+        What tells them apart.
+
+    Returns
+    -------
+    dict of tuple to list of dict
+        In the order of the records.
+    """
+    groups = {}
+    for record in records:
+        groups.setdefault(tuple(record[k] for k in keys), []).append(record)
+    return groups
 
 
 def _drawn(names, folder, *, module, **options):

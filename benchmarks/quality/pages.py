@@ -24,8 +24,9 @@ from benchmarks.commandline import print_line
 from benchmarks.environment import RECORDS
 from benchmarks.field import ranks
 from benchmarks.jsonlines import read_records
-from benchmarks.quality import kin_ablation, kin_versions
-from benchmarks.quality.page_tables import TABLES, markdown
+from benchmarks.quality.kin_tables import BESIDE_KIN, KIN_TABLES
+from benchmarks.quality.ours import KIN
+from benchmarks.quality.page_tables import TABLES, grouped, markdown
 from benchmarks.quality.protocol import PROTOCOLS
 from benchmarks.quality.ranks import (
     against_better,
@@ -91,7 +92,8 @@ def redrawn(text, folder=RECORDS):
 
 def _short(text):
     """Ours by short names: the columns of a table are narrow."""
-    return text.replace(TUNED, "ours, tuned").replace(OURS, "ours")
+    text = text.replace(TUNED, "ours, tuned").replace(OURS, "ours")
+    return text.replace(KIN.name, "Kin")
 
 
 def _interval(values, test_ratio, digits, sign=""):
@@ -104,12 +106,27 @@ def _interval(values, test_ratio, digits, sign=""):
 
 def _scores(names, folder):
     """Contenders of each protocol with intervals, and how much ours is better."""
-    return "\n".join(_scores_of(each, folder) for each in PROTOCOLS.select(names))
+    return "\n".join(
+        _scores_of(each, folder, ours=OURS, others=ALL)
+        for each in PROTOCOLS.select(names)
+    )
 
 
-def _scores_of(protocol, folder):
+def _kin_scores(names, folder):
+    """The same of Kin and those beside it, under a heading for each protocol."""
+    return "\n".join(
+        f"## {each.name}: {each.title}\n\n"
+        + _scores_of(each, folder, ours=KIN.name, others=BESIDE_KIN)
+        for each in PROTOCOLS.select(names)
+    )
+
+
+def _scores_of(protocol, folder, *, ours, others):
     records = read_records(Path(folder) / f"{protocol.name}.jsonl")
-    by_metric = [results_of(protocol, records, m).select(ALL) for m in protocol.metrics]
+    by_metric = [
+        results_of(protocol, records, m).select((ours, *others))
+        for m in protocol.metrics
+    ]
     first = by_metric[0]
     sign = -1 if first.metric.greater_is_better else 1
     order = sorted(
@@ -117,17 +134,17 @@ def _scores_of(protocol, folder):
     )
     heading = ["contender", "splits"]
     for metric in protocol.metrics:
-        heading += [metric.label, "gain of ours"]
+        heading += [metric.label, f"gain of {'Kin' if ours == KIN.name else 'ours'}"]
     rows = [[*heading, "processor, s"]]
     seconds = _processor_seconds(protocol, records)
     for name in order:
         row = [name, str(len(first.scores[name]))]
         for each in by_metric:
             digits, ratio = each.metric.digits, each.test_ratio
-            both = each.difference(OURS, name)
+            both = each.difference(ours, name)
             row.append(_interval(list(each.scores[name].values()), ratio, digits))
             gain = _interval(both, ratio, digits, "+") if both else "-"
-            row.append("" if name == OURS else gain)
+            row.append("" if name == ours else gain)
         rows.append([*row, f"{np.median(seconds[name]):.1f}"])
     return markdown(rows) + _failures(records)
 
@@ -303,16 +320,9 @@ def _coverage_records(names, folder):
             yield record
 
 
-def _grouped(records, *keys):
-    groups = {}
-    for record in records:
-        groups.setdefault(tuple(record[k] for k in keys), []).append(record)
-    return groups
-
-
 def _mean_of(records, name):
     """Mean over the problems of means over splits; None without finite values."""
-    by_problem = _grouped(records, "problem").values()
+    by_problem = grouped(records, "problem").values()
     values = [[r[name] for r in each if r[name] is not None] for each in by_problem]
     means = [np.mean(each) for each in values if each]
     return np.mean(means) if means else None
@@ -324,7 +334,7 @@ def _coverage(names, folder):
     rows = [["condition", "problems", "contender", "mean of tasks", "worst tenth",
              "the same by chance", "tasks clearly below", "size",
              "endless"]]  # fmt: skip
-    groups = _grouped(found, "condition", "contender")
+    groups = grouped(found, "condition", "contender")
     order = list(_CONDITIONS)
     for condition, contender in sorted(groups, key=lambda each: order.index(each[0])):
         some = groups[condition, contender]
@@ -350,7 +360,7 @@ def _coverage_by_problem(names, folder):
     found = list(_coverage_records(names, folder))
     contenders = list(dict.fromkeys(r["contender"] for r in found))
     rows = [["problem", "splits", "tasks", "training rows", *contenders]]
-    for (problem,), some in sorted(_grouped(found, "problem").items()):
+    for (problem,), some in sorted(grouped(found, "problem").items()):
         row = [problem.removeprefix("kin-"), str(len({r["split"] for r in some})),
                str(some[0]["n_tasks"]), str(some[0]["n_train"])]  # fmt: skip
         for contender in contenders:
@@ -364,100 +374,9 @@ def _coverage_by_problem(names, folder):
     return markdown(rows)
 
 
-def _kin_versions(names, folder):
-    """Versions of Kin on the same splits, each beside the first; some protocols."""
-    records = read_records(Path(folder) / kin_versions.RECORDS.name)
-    rows = [["protocol", "metric", "version", "splits", "before", "now",
-             "seconds before", "seconds now"]]  # fmt: skip
-    for protocol, metric, version, n, before, now, *seconds in kin_versions.compare(
-        records
-    ):
-        if not names or protocol in names:
-            figures = [f"{before:.4f}", f"{now:.4f}", *(f"{s:.1f}" for s in seconds)]
-            rows.append([protocol, metric, version, str(n), *figures])
-    return markdown(rows)
-
-
-def _mean_of_some(values):
-    """The mean of those that are not None, with their number if some are."""
-    known = [value for value in values if value is not None]
-    if not known:
-        return "-"
-    fewer = f" ({len(known)})" if len(known) < len(values) else ""
-    return f"{np.mean(known):.4f}{fewer}"
-
-
-_BESIDE_KIN = ("lightgbm", "catboost", "gpboost", "hist-gradient-boosting")
-
-
-def _kin_now(names, folder):
-    """Kin's latest version, its first one and tuned peers, on the same splits."""
-    versions = {}  # by protocol and split: scores of the first version, and the last
-    for r in read_records(Path(folder) / kin_versions.RECORDS.name):
-        key = r["protocol"], r["split"]
-        first = versions.get(key, (None, None))[0]
-        versions[key] = (r if r["which"] == "before" else first, r)
-    rows = [["protocol", "metric", "splits", "Kin", "its first version",
-             *_BESIDE_KIN]]  # fmt: skip
-    for protocol in PROTOCOLS.select(names):
-        splits = [split for name, split in versions if name == protocol.name]
-        if not splits:
-            continue
-        records = read_records(Path(folder) / f"{protocol.name}.jsonl")
-        peers = {m: results_of(protocol, records, m).scores for m in protocol.metrics}
-        for metric in protocol.metrics:
-            of = [versions[protocol.name, split] for split in splits]
-            some = [[pair[i] and pair[i]["scores"][metric.name] for pair in of]
-                    for i in (1, 0)]  # fmt: skip
-            for name in _BESIDE_KIN:
-                found = peers[metric].get(name, {})
-                some.append([found.get(split) for split in splits])
-            means = map(_mean_of_some, some)
-            rows.append([protocol.name, metric.name, str(len(splits)), *means])
-    return markdown(rows)
-
-
-def _kin_ablation(names, folder, effort="standard"):
-    """What each candidate of Kin is worth, or those that names are parts of."""
-    records = read_records(Path(folder) / kin_ablation.RECORDS.name)
-    rows = [["left out", "problems", "loss, %", "standard error", "worst problem, %",
-             "part of the seconds", "weight"]]  # fmt: skip
-    for name, n, *figures in kin_ablation.table(
-        r for r in records if r["effort"] == effort
-    ):
-        if names and not any(part in name for part in names):
-            continue
-        loss, error, worst, seconds, weight = figures
-        parts = ["" if np.isnan(v) else f"{v:.0f} %" for v in (seconds, weight)]
-        rows.append(
-            [name, str(n), f"{loss:+.2f}", f"{error:.2f}", f"{worst:+.2f}", *parts]
-        )
-    return markdown(rows)
-
-
-def _scarce_labels(names, folder):
-    """Areas under the curve where labels are scarce, by model and version."""
-    records = read_records(Path(folder) / "scarce_labels.jsonl")
-    groups = _grouped(records, "model", "version")
-    cases = [f"landmine {share}" for share in names]
-    rows = [["model", *(f"{float(share):.0%} of the rows" for share in names)]]
-    for (model, version), some in sorted(groups.items()):
-        by_case = _grouped(some, "case")
-        row = [model if version == "any" else f"{model}, {version}"]
-        for case in cases:
-            of = by_case[case,]
-            means = (np.mean([r[k] for r in of]) for k in ("auc", "log_loss"))
-            row.append(" / ".join(f"{mean:.3f}" for mean in means))
-        rows.append(row)
-    return markdown(rows)
-
-
 KINDS = {
-    "kin-now": _kin_now,
-    "kin-versions": _kin_versions,
-    "kin-ablation": _kin_ablation,
-    "kin-ablation-penalties": partial(_kin_ablation, effort="standard and penalties"),
-    "scarce-labels": _scarce_labels,
+    "kin-ranks": partial(_ranks, contenders=(KIN.name, *BESIDE_KIN)),
+    "kin-scores": _kin_scores,
     "coverage": _coverage,
     "coverage-by-problem": _coverage_by_problem,
     "scores": _scores,
@@ -471,6 +390,7 @@ KINDS = {
     "measured": _measured,
     "published": _published,
     "field": _field,
+    **KIN_TABLES,
     **TABLES,
 }
 

@@ -7,7 +7,7 @@ from scipy.stats import rankdata
 
 from benchmarks.problems import load
 from benchmarks.quality.kin_ours import FORMS, OURS_ALONE
-from benchmarks.quality.kin_suite import make_tasks
+from benchmarks.quality.kin_suite import make_tasks, table
 from benchmarks.quality.metrics import AUC
 from benchmarks.quality.protocol import PROTOCOLS, Contender, Metric
 from benchmarks.quality.ranks import Results, better_than, main, rank_table, results_of
@@ -160,3 +160,23 @@ def test_wrong_calls_are_one_line(tmp_path, capsys):
     captured = capsys.readouterr()
     assert "not run yet: kin-heart" in captured.out
     assert "No finished runs" in captured.err
+
+
+def test_the_table_of_hurt_tasks_counts_the_clearly_worse():
+    def record(seed, kin, families="linear"):
+        losses = {"kin": kin, "linear, alone": [1.0, 2.0], "linear, pooled": [2.0, 1.0]}
+        return {
+            "tasks": "related",
+            "target": "regression",
+            "shape": "curved",
+            "families": families,
+            "seed": seed,
+            "losses": losses,
+        }
+
+    records = [record(s, [1.1 + s / 1000, 0.8 + s / 1000]) for s in range(3)]
+    records.append(record(0, [9.0, 9.0], families="linear,trees"))
+    rows, n_hurt, n_tasks = table(records, "linear")
+    assert (n_hurt, n_tasks) == (1, 2)
+    assert rows[1] == ["related", "regression", "curved", "3", "+10.1%", "-4.9%", "0"]
+    assert table(records, "linear,trees")[1:] == (0, 0)  # of one seed

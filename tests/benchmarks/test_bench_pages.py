@@ -164,7 +164,7 @@ def test_pairs_are_with_lightgbm_in_both_forms():
         assert {OURS, *LIGHTGBM, "catboost", "gpboost"} <= names
 
 
-def test_kin_now_is_the_last_version_beside_the_first(tmp_path):
+def test_kin_now_is_of_the_protocol_or_the_last_version(tmp_path):
     def record(which, split, score):
         scores = {"explained_variance": score}
         where = {"protocol": "school-published", "split": split, "scores": scores}
@@ -176,5 +176,7 @@ def test_kin_now_is_the_last_version_beside_the_first(tmp_path):
     (tmp_path / "kin_candidates.jsonl").write_text(lines)
     (tmp_path / "school-published.jsonl").write_text("")
     drawn = redrawn(page_of("kin-now"), tmp_path)
-    row = "| school-published | explained_variance | 2 | 0.5000 | 0.1000 (1) | - |"
-    assert row in drawn
+    assert "| school-published | explained_variance | 2 | 0.5000 | - |" in drawn
+    write(tmp_path, "kinlearn Kin (defaults)", [0.7, 0.8, 0.9])
+    drawn = redrawn(page_of("kin-now"), tmp_path)
+    assert "| school-published | explained_variance | 3 | 0.8000 | - |" in drawn

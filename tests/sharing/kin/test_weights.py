@@ -20,6 +20,7 @@ from kinlearn.sharing.kin._weights import (
     LogLoss,
     SquaredLoss,
     crowd_weights,
+    evidence_of_rows,
     minimise_on_simplex,
     task_weights,
 )
@@ -329,3 +330,33 @@ def test_scales_begin_at_the_centre():
     assert SCALES[0] == 0
     assert list(SCALES) == sorted(SCALES)
     assert SCALES == stacking.SCALES
+
+
+def test_evidence_of_a_task_counts_by_its_rarer_classes():
+    rng = np.random.default_rng(0)
+    task, y = rng.integers(0, 5, 60), rng.integers(0, 3, 60)
+    y[task == 2] = 1  # one class
+    task[task == 4] = 3  # no rows
+    weight = rng.integers(1, 3, 60).astype(float)
+    found = evidence_of_rows(y, weight, task, 5)
+    for t in range(5):
+        rows = np.repeat(y[task == t], weight[task == t].astype(int)).tolist()
+        rare = len(rows) - max([rows.count(c) for c in set(rows)], default=0)
+        assert found[t] == rare / (rare + 2)
+    assert found[2] == found[4] == 0 < found[0]
+
+
+def test_a_task_of_one_class_has_the_weights_of_the_crowd():
+    rng = np.random.default_rng(0)
+    task = np.repeat([0, 1, 2], 60)
+    y = rng.integers(0, 2, 180)
+    y[task == 2] = 0
+    truth = rng.uniform(0.05, 0.95, size=(3, 180))
+    truth[0, task == 0], truth[1, task == 2] = 0.9, 0.9
+    proba = np.empty((3, 180, 2))
+    proba[:, range(180), y], proba[:, range(180), 1 - y] = truth, 1 - truth
+    evidence = Evidence(proba, y, np.ones(180), task, 3)
+    crowd = evidence.crowd()
+    weights = evidence.by_task(crowd).by_task
+    assert_allclose(weights[2], crowd, atol=1e-12)
+    assert weights[0, 0] > crowd[0] + 0.1

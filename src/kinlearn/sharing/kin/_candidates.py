@@ -80,7 +80,8 @@ _BOOSTER: dict[str, Any] = {
 _STAGES = (12, 25, 37, 50, 75, 100, 125, 175, 250)
 _STAGES_OF_LARGE_TREES = (6, 12, 20, 30, 40, 50, 60, 100)
 _LARGE_TREES = 24  # leaves
-_RATE_OF_GROUPS = 0.2  # of few rows each, and many: half the time, and as good
+# Of groups of few rows each, and many: half the time, and as good for numbers.
+_RATE_OF_GROUPS = 0.2
 _STAGES_OF_GROUPS = (7, 15, 22, 30, 45, 60, 75, 105, 150)
 # Of all models: X has the task's code as its last column, perhaps an unknown one.
 _TASK: dict[str, Any] = {"task": -1, "unknown_task": "share"}
@@ -520,7 +521,8 @@ class _Maker:
             )
         if self.cautions:
             name = "gradient boosting, like tasks"
-            inner = self._booster(**blind, **careful, learning_rate=_RATE_OF_GROUPS)
+            rate = _RATE if self.classes else _RATE_OF_GROUPS
+            inner = self._booster(**blind, **careful, learning_rate=rate)
             model = LikeTasks(inner, **_TASK)
             out = self._staged(name, "shared", model, scaled=True, for_unseen=False)
             # groups have fewer rows: small trees

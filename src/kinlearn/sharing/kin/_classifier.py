@@ -159,7 +159,9 @@ class KinClassifier(SetMethods, ExplainMethods, ClassifierMixin, KinBase):
     each is among the tasks is learned by EM from their marginal likelihoods
     (Laplace's approximation), and a task's weights are the mean of its modes over
     its posterior of the scales. In :math:`w_0` a task larger than the median one
-    counts as the geometric mean of both. Weights below 0.01 are dropped.
+    counts as the geometric mean of both. In :math:`w_t` the rows of a task with r rows
+    that are not of its largest class count r / (r + 2) of their weights. Weights below
+    0.01 are dropped.
 
     Where tasks are of several kinds, linear models, extra trees and gradient boosting
     also have one model for each group of like tasks (`task_groups_`; in folds, groups

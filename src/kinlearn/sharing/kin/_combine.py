@@ -15,6 +15,7 @@ from kinlearn.sharing.kin._weights import (
     SquaredLoss,
     TaskWeights,
     crowd_weights,
+    evidence_of_rows,
     task_weights,
 )
 
@@ -126,7 +127,9 @@ class Evidence:
         """Weights of each task, drawn to those of the crowd."""
         if self.classes:
             truth = self._of_truth()
-            log_loss = LogLoss(truth, self.weight, self.task, self.n_tasks)
+            part = evidence_of_rows(self.y, self.weight, self.task, self.n_tasks)
+            weight = self.weight * part[self.task]
+            log_loss = LogLoss(truth, weight, self.task, self.n_tasks)
             return task_weights(log_loss, crowd, self.n_tasks)
         errors, least = self._errors()
         square = (errors @ crowd) ** 2

@@ -33,6 +33,7 @@ __all__ = [
     "SquaredLoss",
     "TaskWeights",
     "crowd_weights",
+    "evidence_of_rows",
     "minimise_on_simplex",
     "task_weights",
     "without_traces",
@@ -46,6 +47,7 @@ _ROWS_AT_ONCE = 65_536
 _HALVINGS = 20
 _ROUNDS_OF_EM = 200
 _TASKS_OF_PRIOR = 1.0  # equal fractions of the scales count like so many tasks
+_RARE_ROWS = 2.0  # of the rarer classes of a task, at which its evidence counts half
 _LEAST_WEIGHT = 0.01  # less is not worth a candidate's time in prediction
 # A candidate with less in the mean of the tasks must have this much somewhere: it
 # would fill most of a model's file, to count a little for a task or two.
@@ -172,6 +174,27 @@ def crowd_weights(loss: LogLoss | SquaredLoss) -> np.ndarray:
     k = loss.n_candidates
     path, evidence = _modes(loss, np.full(k, 1.0 / k), 1)
     return _averaged(path, _posterior(evidence))[0]
+
+
+def evidence_of_rows(
+    y: np.ndarray, weight: np.ndarray, task: np.ndarray, n_tasks: int
+) -> np.ndarray:
+    """What part of a task's rows counts for its own weights, by their classes.
+
+    Candidates that follow a task's level look worse out of fold than they are: where a
+    row of a rare class is held out, they have learned a lower rate of that class than
+    where it trains. With r rows that are not of the task's largest class, this is an
+    error of about one in r, whatever the number of all rows; such a task counts r / (r
+    + 2) of them. On a twentieth of landmine, with less than two such rows a field,
+    weights by task lowered the log loss by 1 % out of fold, and not at all on new rows.
+    """
+    pairs, cell = np.unique(np.stack([task, y]), axis=1, return_inverse=True)
+    rows = np.bincount(cell.ravel(), weights=weight)
+    total = np.bincount(pairs[0], weights=rows, minlength=n_tasks)
+    largest = np.zeros(n_tasks)
+    np.maximum.at(largest, pairs[0], rows)
+    rare = total - largest
+    return rare / (rare + _RARE_ROWS)
 
 
 def task_weights(
