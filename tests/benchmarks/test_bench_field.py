@@ -8,7 +8,10 @@ from numpy.testing import assert_allclose
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 
-from benchmarks import field
+from benchmarks.field import __main__ as field
+from benchmarks.field import contenders, picture, sets
+from benchmarks.field.outside import lacks_lme4, lme4
+from benchmarks.field.ranking import complete, means_table, rank_rows, ranking, ranks
 from benchmarks.jsonlines import read_records
 from kinlearn.datasets.loaded._multilevel import RECIPES
 
@@ -45,13 +48,13 @@ def toy(tmp_path, monkeypatch):
         "rows": [(rows[::2], rows[1::2])],
         "groups": [(rows[:18], rows[18:])],
     }
-    data = field.Set("sleepstudy", "regression", X, y, splits)
-    monkeypatch.setattr(field, "load_set", lambda name: data)
+    data = sets.Set("sleepstudy", "regression", X, y, splits)
+    monkeypatch.setattr(sets, "load_set", lambda name: data)
     path = tmp_path / "field.jsonl"
     records = [
         {"set": "sleepstudy", "regime": regime, "split": 0, "contender": name}
         | {"score": score, "code": "x", "processor_seconds": 0.1}
-        for regime in field.REGIMES
+        for regime in sets.REGIMES
         for name, score in (("good", 0.9), ("bad", -0.5))
     ]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
@@ -63,7 +66,7 @@ def test_its_sets_are_those_of_the_loader():
         name: "classification" if recipe.classes else "regression"
         for name, recipe in RECIPES.items()
     }
-    assert kinds == field.SETS
+    assert kinds == sets.SETS
 
 
 def test_ranks_by_hand():
@@ -71,7 +74,7 @@ def test_ranks_by_hand():
         return {"set": data, "regime": regime, "split": split, "contender": name,
                 "score": score}  # fmt: skip
 
-    found = field.ranks(
+    found = ranks(
         [
             record("x", 0, 0.1),
             record("x", 0, 0.5),  # later: counts
@@ -130,22 +133,22 @@ def test_wrong_calls_are_one_line(toy, capsys, words, says):
 
 def test_indicators_of_groups_are_nothing_for_new_ones():
     X = np.array([[1.0, 0], [2.0, 1], [3.0, 1]])
-    model = field._Grouped(Group(task=0), "one-hot").fit(X, np.arange(3.0))
+    model = contenders.Grouped(Group(task=0), "one-hot").fit(X, np.arange(3.0))
     features = model._features(np.array([[5.0, 1], [6.0, 7]]))
     assert_allclose(features, [[5, 0, 1], [6, 0, 0]])
 
 
 def test_what_is_recorded_is_not_played_again(toy, monkeypatch, capsys):
     _, path = toy
-    entry = field.Entry("mine", lambda kind, seed: Group(task=-1), {})
-    monkeypatch.setattr(field, "CONTENDERS", (entry,))
+    entry = contenders.Entry("mine", lambda kind, seed: Group(task=-1), {})
+    monkeypatch.setattr(contenders, "CONTENDERS", (entry,))
     words = ["--record", "--records", str(path), "--limit", "1", "--only", "sleepstudy"]
     assert field.main(words) == 0
     assert len(read_records(path)) == 6
     assert field.main(words) == 0
     assert len(read_records(path)) == 6
     assert {"commit", "versions", "code"} <= set(read_records(path)[-1])
-    other = field.Entry("mine", lambda kind, seed: Group(shift=1.0, task=-1), {})
-    monkeypatch.setattr(field, "CONTENDERS", (other,))
+    other = contenders.Entry("mine", lambda kind, seed: Group(shift=1.0, task=-1), {})
+    monkeypatch.setattr(contenders, "CONTENDERS", (other,))
     assert field.main(words) == 0
     assert len(read_records(path)) == 8
