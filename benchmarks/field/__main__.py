@@ -16,8 +16,8 @@ indicators (``one-hot``; new groups have none), or not at all (``drop``). One wi
 parameter ``task`` gets the last column, and is told so.
 
 ``--record`` plays the contenders of `benchmarks.field.contenders` and adds them to the
-records; nothing that is there is played again unless its code changed. Sets of fewer
-than 1,000 rows have ten splits, others five; ``--limit`` takes the first of them.
+records; nothing that is there is played again unless its code or the data changed. Sets
+of fewer than 1,000 rows have ten splits, others five; ``--limit`` takes the first.
 """
 
 import argparse
@@ -110,13 +110,18 @@ def _record(options):
     """Play our contenders where they are not yet, or have other code."""
     chosen = list(_chosen(options.contender))
     with JsonLines(options.records) as store:
-        done = {key_of(record): record["code"] for record in store.records}
+        done = {
+            key_of(record): (record["code"], record["data"])
+            for record in store.records
+            if "data" in record
+        }
         for data in _sets(options.only, {"regression", "classification"}):
             n_splits = min(options.limit, splits_of(data))
             for number, regime, (entry, code) in product(
                 range(n_splits), REGIMES, chosen
             ):
-                if done.get((data.name, regime, number, entry.name)) == code:
+                run = data.name, regime, number, entry.name
+                if done.get(run) == (code, data.code):
                     continue
                 make = partial(entry.make, **entry.params)
                 try:
@@ -130,6 +135,7 @@ def _record(options):
                     "contender": entry.name,
                     **played,
                     "code": code,
+                    "data": data.code,
                     "commit": commit_of_source(),
                     "versions": versions(entry.packages) | versions_of(entry.make),
                     "when": now(),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import friedmanchisquare, rankdata
+from scipy.stats import friedmanchisquare, rankdata, wilcoxon
 
 from benchmarks.field.sets import REGIMES, SETS
 from benchmarks.quality.statistics import nemenyi_difference
@@ -15,6 +15,8 @@ __all__ = [
     "latest",
     "means_table",
     "median_seconds",
+    "pair_rows",
+    "pairs",
     "rank_rows",
     "ranking",
     "ranks",
@@ -180,6 +182,78 @@ def ranking(records, regime, contenders=None):
         len(table),
         n_runs,
     )
+
+
+def pairs(records, regime, ours):
+    """One contender against each other one, over the sets of a regime.
+
+    Parameters
+    ----------
+    records : list of dict
+        See `ranks`.
+    regime : str
+        A key of ``REGIMES``.
+    ours : str
+        A contender.
+
+    Returns
+    -------
+    dict
+        By other contender: on how many sets ours has the higher mean, how many sets
+        there are, the mean difference, and the p-value of Wilcoxon's signed ranks with
+        Holm's correction for all of them.
+    """
+    own = [record for record in records if record["regime"] == regime]
+    gains = {}
+    for scores in ranks(own).get(regime, {}).values():
+        for name, (mean, _) in scores.items():
+            if name != ours and ours in scores:
+                gains.setdefault(name, []).append(scores[ours][0] - mean)
+    p = {name: float(wilcoxon(values).pvalue) for name, values in gains.items()}
+    corrected, most = {}, 0.0
+    for place, name in enumerate(sorted(p, key=p.get)):
+        most = max(most, min(1.0, p[name] * (len(p) - place)))
+        corrected[name] = most
+    return {
+        name: (
+            int(np.sum(np.array(values) > 0)),
+            len(values),
+            float(np.mean(values)),
+            corrected[name],
+        )
+        for name, values in gains.items()
+    }
+
+
+def pair_rows(records, ours):
+    """One contender against each other one, in both regimes.
+
+    Parameters
+    ----------
+    records : list of dict
+        See `ranks`.
+    ours : str
+        A contender.
+
+    Returns
+    -------
+    list of list of str
+        The heading first.
+    """
+    found = {regime: pairs(records, regime, ours) for regime in REGIMES}
+    names = set.intersection(*(set(each) for each in found.values()))
+    rows = [["against"]]
+    for regime in REGIMES:
+        rows[0] += [f"{regime}: better on", "mean gain", "p"]
+    order = {name: sum(each[name][0] for each in found.values()) for name in names}
+    for name in sorted(names, key=lambda each: (-order[each], each)):
+        row = [name]
+        for each in found.values():
+            wins, n_sets, gain, p = each[name]
+            mark = "**" if p < 0.05 else ""
+            row += [f"{wins} of {n_sets}", f"{gain:+.3f}", f"{mark}{p:.2g}{mark}"]
+        rows.append(row)
+    return rows
 
 
 def median_seconds(records):

@@ -1,6 +1,9 @@
 """The multilevel sets in the form that all estimators take, and their regimes."""
 
+import hashlib
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -38,6 +41,14 @@ class Set:
     X: np.ndarray
     y: np.ndarray
     splits: dict
+
+    @cached_property
+    def code(self):
+        """Hash of the values and of the rows of the splits."""
+        digest = hashlib.sha256()
+        for values in (self.X, self.y, *chain(*chain(*self.splits.values()))):
+            digest.update(np.asarray(values, dtype=float).tobytes())
+        return digest.hexdigest()[:12]
 
 
 def splits_of(data):

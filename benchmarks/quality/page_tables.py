@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 import benchmarks.speed.cases  # noqa: F401 - declares the cases
-from benchmarks.field.ranking import complete, latest, means_table, rank_rows
+from benchmarks.field.ranking import complete, latest, means_table, pair_rows, rank_rows
 from benchmarks.jsonlines import read_records
 from benchmarks.quality import (
     headlines,
@@ -62,6 +62,12 @@ def _field_more(names, folder):
     }
     rows, notes = rank_rows(records, chosen)
     return markdown(rows) + "\n" + "".join(f"- {note}\n" for note in notes)
+
+
+def _field_pairs(names, folder):
+    """The contender of that name against each other one."""
+    records = complete(read_records(Path(folder) / "field.jsonl"))
+    return markdown(pair_rows(records, " ".join(names)))
 
 
 def _field_means(names, folder):
@@ -131,6 +137,7 @@ TABLES = {
     "field": _field,
     "field-more": _field_more,
     "field-means": _field_means,
+    "field-pairs": _field_pairs,
     "mtboost-penalties": partial(_drawn, module=mtboost_penalties),
     "transfer-noise": partial(_drawn, module=transfer_noise, noise=True),
     "transfer-near": partial(_drawn, module=transfer_noise, noise=False),

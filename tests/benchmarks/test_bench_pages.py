@@ -27,7 +27,7 @@ MARKED = re.DOTALL | re.MULTILINE
 TIMES = re.compile(r"^(Speed|How fast|How long|Time and memory|What is slow)")
 # Tables that describe data, not results.
 DESCRIPTIONS = ("| protocol | rows, columns, groups | target |",)
-# Tables of quality from before there were records, by page: there may be fewer, not more.
+# Tables of quality from before there were records: there may be fewer, not more.
 TYPED = {
     "boosting": 3,
     "clustering": 7,
