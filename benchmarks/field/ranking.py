@@ -1,5 +1,6 @@
 """Means, ranks, tests and tables of what `benchmarks.field` recorded."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,9 @@ __all__ = [
 ]
 
 
+_FEWEST = 2  # splits of a set that a contender is ranked by
+
+
 def key_of(record):
     """What makes two records the same run."""
     return record["set"], record["regime"], record["split"], record["contender"]
@@ -35,7 +39,7 @@ def latest(records):
 
 
 def complete(records):
-    """Records of the contenders that have all splits of all sets.
+    """Records of the contenders that have some splits of all sets in both regimes.
 
     Parameters
     ----------
@@ -45,15 +49,20 @@ def complete(records):
     Returns
     -------
     list of dict
-        Without contenders that lack a split which another one has.
+        Without contenders that have fewer than two splits where another one has two.
     """
     records = latest(records)
-    runs = {}
-    for record in records:
-        run = record["regime"], record["set"], record["split"]
-        runs.setdefault(record["contender"], set()).add(run)
-    most = set.union(*runs.values()) if runs else set()
-    return [record for record in records if runs[record["contender"]] == most]
+    splits = Counter((r["contender"], r["regime"], r["set"]) for r in records)
+    needed = {}
+    for (_, *place), number in splits.items():
+        before = needed.get(tuple(place), 0)
+        needed[tuple(place)] = max(before, min(number, _FEWEST))
+    names = {
+        name
+        for name, *_ in splits
+        if all(splits[name, *place] >= number for place, number in needed.items())
+    }
+    return [record for record in records if record["contender"] in names]
 
 
 def _scores(records):
