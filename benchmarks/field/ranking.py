@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-_FEWEST = 2  # splits of a set that a contender is ranked by
+_FEWEST = 1  # splits of a set that a contender is ranked by
 
 
 def key_of(record):
@@ -312,7 +312,7 @@ def rank_rows(records, contenders=None):
             f"{len(each.contenders)} contenders; Friedman p = {each.p:.2g}; mean ranks "
             f"differ significantly from {each.difference:.1f} on (Nemenyi, 5 %). Not "
             f"significantly different from the first, {best}: "
-            f"{', '.join(each.alike(best)) or 'nobody'}."
+            f"{'; '.join(each.alike(best)) or 'nobody'}."
         )
     return rows, notes
 

@@ -110,13 +110,13 @@ def field_in_short(folder):
         of = dict(zip(found.contenders, found.mean, strict=True))
         ours = [name for name in found.contenders if name.startswith("kinlearn")]
         others = [name for name in found.contenders if name not in ours]
-        first = ", ".join(f"{name} {of[name]:.1f}" for name in ours)
-        then = ", ".join(f"{name} {of[name]:.1f}" for name in others[:3])
+        first = "; ".join(f"{name} {of[name]:.1f}" for name in ours)
+        then = "; ".join(f"{name} {of[name]:.1f}" for name in others[:3])
         alike = [each for each in found.alike(found.contenders[0]) if each in others]
         lines.append(
             f"{_FIELD[regime]}, mean rank of {len(of)} contenders over {found.n_sets} "
-            f"sets: {first}. The best of others: {then}. Of these and the others, not "
-            f"significantly behind the first: {', '.join(alike) or 'none'}."
+            f"sets: {first}. The best of others: {then}. Of all others, not "
+            f"significantly behind the first: {'; '.join(alike) or 'none'}."
         )
     return lines
 

@@ -3,8 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-import benchmarks.speed.cases  # noqa: F401 - declares the cases
-from benchmarks.field.ranking import complete, latest, means_table, pair_rows, rank_rows
+from benchmarks.field.ranking import complete, means_table, pair_rows, rank_rows
 from benchmarks.jsonlines import read_records
 from benchmarks.quality import (
     headlines,
@@ -14,7 +13,6 @@ from benchmarks.quality import (
     transfer_targets,
     transfer_votes,
 )
-from benchmarks.speed.case import CASES
 
 __all__ = ["TABLES", "markdown"]
 
@@ -45,22 +43,6 @@ def _drawn(names, folder, *, module, **options):
 def _field(names, folder):
     """Mean ranks on data in small groups, and what the tests say of them."""
     rows, notes = rank_rows(complete(read_records(Path(folder) / "field.jsonl")))
-    return markdown(rows) + "\n" + "".join(f"- {note}\n" for note in notes)
-
-
-def _field_more(names, folder):
-    """The same with contenders that have fewer splits, named by parts of their names.
-
-    Ranks are of the splits that all have.
-    """
-    records = latest(read_records(Path(folder) / "field.jsonl"))
-    chosen = {record["contender"] for record in complete(records)}
-    chosen |= {
-        record["contender"]
-        for record in records
-        if any(name in record["contender"] for name in names)
-    }
-    rows, notes = rank_rows(records, chosen)
     return markdown(rows) + "\n" + "".join(f"- {note}\n" for note in notes)
 
 
@@ -103,39 +85,11 @@ def _coverage_short(names, folder):
     return "".join(lines).replace("%", " %").replace("  %", " %")
 
 
-def _speed(names, folder):
-    """Best seconds of ours and of each peer, from the last measurement of cases."""
-    last = {
-        (record["case"], record.get("size")): record
-        for record in read_records(Path(folder) / "speed.jsonl")
-        if "seconds" in record
-    }
-    rows = [["work", "case", "ours", "others", "ratio", "measured"]]
-    for case in CASES.select(names):
-        for record in [last[key] for key in last if key[0] == case.name]:
-            best = {name: min(values) for name, values in record["seconds"].items()}
-            ours = best.pop("ours")
-            size = f", n = {record['size']:,}" if record["size"] else ""
-            rows.append(
-                [
-                    case.title + size,
-                    f"`{case.name}`",
-                    f"{ours:.2g} s",
-                    ", ".join(f"{name} {time:.2g} s" for name, time in best.items()),
-                    ", ".join(f"{time / ours:.2g}" for time in best.values()),
-                    record["when"][:10],
-                ]
-            )
-    return markdown(rows)
-
-
 TABLES = {
-    "speed": _speed,
     "headlines": _headlines,
     "field-short": _field_short,
     "coverage-short": _coverage_short,
     "field": _field,
-    "field-more": _field_more,
     "field-means": _field_means,
     "field-pairs": _field_pairs,
     "mtboost-penalties": partial(_drawn, module=mtboost_penalties),

@@ -206,7 +206,7 @@ def test_rows_of_the_tables():
     assert rows[0] == heading
     assert rows[1] == ["kinlearn a", "1.0", "1.0", "0.5"]
     assert notes[1].startswith("groups: 3 sets, 6 splits, 3 contenders; Friedman p = ")
-    assert notes[0].endswith("the first, kinlearn a: b, c.")
+    assert notes[0].endswith("the first, kinlearn a: b; c.")
     table = means_table(both, "rows")
     assert table[0] == ["contender", "star", "exam", "ohio"]
     assert table[1] == [

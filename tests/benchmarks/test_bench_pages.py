@@ -270,3 +270,39 @@ def test_kin_now_is_the_last_version_beside_the_first(tmp_path):
     drawn = redrawn(page_of("kin-now"), tmp_path)
     row = "| school-published | explained_variance | 2 | 0.5000 | 0.1000 (1) | - |"
     assert row in drawn
+
+
+def test_headlines_are_on_the_splits_of_all(tmp_path):
+    write(tmp_path, OURS, [0.1] * 10)
+    write(tmp_path, "lightgbm", [0.2] * 9 + [0.4])
+    write(tmp_path, "catboost", [0.3] * 10)
+    write(tmp_path, "merf", [0.9] * 9)  # too few
+    kin = [
+        {"protocol": "school-published", "split": split, "which": "now"}
+        | {"scores": {"explained_variance": 0.5}}
+        for split in range(1, 10)
+    ]
+    lines = "".join(json.dumps(each) + "\n" for each in kin)
+    (tmp_path / "kin_candidates.jsonl").write_text(lines)
+    row = KINDS["headlines"](["school-published"], tmp_path).splitlines()[2]
+    assert row == (
+        "| school-published, explained variance | 9 | 0.5000 | 0.1000 | "
+        "catboost 0.3000 | lightgbm 0.2222 | +0.2000 [+0.2000, +0.2000] |"
+    )
+
+
+def test_coverage_in_short_is_a_mean_over_problems(tmp_path):
+    def line(problem, tasks, kind="regression", condition="same"):
+        record = {"problem": problem, "kind": kind, "condition": condition}
+        figures = {"tasks": tasks, "worst": 0.5, "chance": 0.8, "contender": "Kin"}
+        return json.dumps(record | figures) + "\n"
+
+    lines = [line("a", 0.8), line("a", 0.9), line("b", 0.95)]
+    lines += [line("a", 0.7, condition="fewer"), line("a", 0.6, "classification")]
+    lines.append(line("a", 0.6, "classification", "fewer"))
+    (tmp_path / "coverage.jsonl").write_text("".join(lines))
+    text = KINDS["coverage-short"]([], tmp_path)
+    assert (
+        "intervals of Kin hold 90.0 % of new rows in the mean of tasks, over 2" in text
+    )
+    assert "least it is 0.500, where chance alone would give 0.800" in text
