@@ -10,7 +10,7 @@ import numpy as np
 __all__ = ["catboost", "chimeraboost", "gpboost", "hist_boosting", "lightgbm"]
 
 _RATE, _ROUNDS, _PATIENCE, _HELD_OUT = 0.05, 1_000, 50, 0.2
-_MOST_CATEGORIES = 255  # of scikit-learn's boosting
+_MOST_CATEGORIES, _MOST_GROUPS = 255, 10_000  # the first: of scikit-learn's boosting
 
 
 def _parts(X, y, kind, seed):
@@ -24,7 +24,10 @@ def _parts(X, y, kind, seed):
 
 
 def hist_boosting(kind, seed, *, group):
-    """scikit-learn's boosting over histograms; a number where groups are too many."""
+    """scikit-learn's boosting over histograms; a number where groups are too many.
+
+    Numbers are drawn: their order in the file may tell the target, as it does in ohio.
+    """
     from sklearn.ensemble import (
         HistGradientBoostingClassifier,
         HistGradientBoostingRegressor,
@@ -35,19 +38,26 @@ def hist_boosting(kind, seed, *, group):
         "classification": HistGradientBoostingClassifier,
     }[kind]
 
+    numbers = np.random.RandomState(0).permutation(_MOST_GROUPS)
+
     class Booster:
         def _features(self, X):
-            return X[:, :-1] if group == "drop" else X
+            if group == "drop":
+                return X[:, :-1]
+            if self.category:
+                return X
+            return np.column_stack([X[:, :-1], numbers[X[:, -1].astype(int)]])
 
         def fit(self, X, y):
-            few, place = X[:, -1].max() < _MOST_CATEGORIES, [X.shape[1] - 1]
+            few = X[:, -1].max() < _MOST_CATEGORIES
+            self.category = group == "category" and few
             self.model = boosting(
                 learning_rate=_RATE,
                 max_iter=_ROUNDS,
                 early_stopping=True,
                 n_iter_no_change=_PATIENCE,
                 validation_fraction=_HELD_OUT,
-                categorical_features=place if group == "category" and few else None,
+                categorical_features=[X.shape[1] - 1] if self.category else None,
                 random_state=seed,
             ).fit(self._features(X), y)
             return self
