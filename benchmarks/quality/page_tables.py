@@ -3,11 +3,13 @@
 from functools import partial
 from pathlib import Path
 
+from benchmarks.field.ranking import complete, means_table, pair_rows, rank_rows
 from benchmarks.jsonlines import read_records
 from benchmarks.quality import (
     al_stouhi_tables,
     clustering_defaults,
     clustering_updates,
+    headlines,
     mtboost_penalties,
     transfer_noise,
     transfer_rows,
@@ -63,6 +65,51 @@ def _drawn(names, folder, *, module, **options):
     return markdown(module.table(records, **options))
 
 
+def _field(names, folder):
+    """Mean ranks on data in small groups, and what the tests say of them."""
+    rows, notes = rank_rows(complete(read_records(Path(folder) / "field.jsonl")))
+    return markdown(rows) + "\n" + "".join(f"- {note}\n" for note in notes)
+
+
+def _field_pairs(names, folder):
+    """The contender of that name against each other one."""
+    records = complete(read_records(Path(folder) / "field.jsonl"))
+    return markdown(pair_rows(records, " ".join(names)))
+
+
+def _field_means(names, folder):
+    """Scores and seconds of each set of a regime."""
+    records = complete(read_records(Path(folder) / "field.jsonl"))
+    return markdown(means_table(records, *names))
+
+
+def _headlines(names, folder):
+    """The best figures of ours and of others; the first page."""
+    return markdown(headlines.headlines(names, folder))
+
+
+def _field_short(names, folder):
+    return "".join(f"- {line}\n" for line in headlines.field_in_short(folder))
+
+
+def _coverage_short(names, folder):
+    """Coverage of Kin at level 0.9, in a sentence for numbers and one for classes."""
+    lines = []
+    for kind, what in (("regression", "intervals"), ("classification", "sets")):
+        same, fewer = (
+            headlines.coverage_in_short(folder, kind, condition)
+            for condition in ("same", "fewer")
+        )
+        lines.append(
+            f"- Asked for 90 %, {what} of Kin hold {same['tasks']:.1%} of new rows in "
+            f"the mean of tasks, over {same['problems']} problems. In the tenth of "
+            f"tasks that is covered least it is {same['worst']:.3f}, where chance "
+            f"alone would give {same['chance']:.3f}; after a fit to a fifth of the "
+            f"rows {fewer['tasks']:.1%} and {fewer['worst']:.3f}.\n"
+        )
+    return "".join(lines).replace("%", " %").replace("  %", " %")
+
+
 TABLES = {
     **al_stouhi_tables.TABLES,
     **transfer_weights.TABLES,
@@ -72,6 +119,12 @@ TABLES = {
         module=clustering_defaults,
         settings=[s for s in clustering_defaults.SETTINGS if s[2] == 0.1],
     ),
+    "headlines": _headlines,
+    "field-short": _field_short,
+    "coverage-short": _coverage_short,
+    "field": _field,
+    "field-means": _field_means,
+    "field-pairs": _field_pairs,
     "mtboost-penalties": partial(_drawn, module=mtboost_penalties),
     "transfer-noise": partial(_drawn, module=transfer_noise, noise=True),
     "transfer-near": partial(_drawn, module=transfer_noise, noise=False),

@@ -8,7 +8,8 @@ whether a page and the records differ. A page marks its tables so:
 
 The first word is a kind of table (a key of `KINDS`), the others are protocols or
 patterns. Records are the files of ``benchmarks/records``, which
-``python -m benchmarks.quality NAME --results benchmarks/records`` adds to.
+``python -m benchmarks.quality NAME --results benchmarks/records`` adds to. Pictures
+(`benchmarks.quality.page_figures`) are drawn again where their figures changed.
 """
 
 import argparse
@@ -22,10 +23,10 @@ import numpy as np
 import benchmarks.quality.protocols  # noqa: F401 - declares the protocols
 from benchmarks.commandline import print_line
 from benchmarks.environment import RECORDS
-from benchmarks.field import ranks
 from benchmarks.jsonlines import read_records
 from benchmarks.quality.kin_tables import BESIDE_KIN, KIN_TABLES
 from benchmarks.quality.ours import KIN
+from benchmarks.quality.page_figures import FIGURES, is_drawn
 from benchmarks.quality.page_tables import TABLES, grouped, markdown
 from benchmarks.quality.protocol import PROTOCOLS
 from benchmarks.quality.ranks import (
@@ -41,28 +42,19 @@ from benchmarks.quality.statistics import corrected_interval
 __all__ = ["KINDS", "PAGES", "redrawn"]
 
 _DOCS = Path(__file__).parents[2] / "docs"
+_STATIC = _DOCS / "_static"
 PAGES = tuple(
-    _DOCS / f"{name}.md"
-    for name in (
-        "benchmarks/clustering",
-        "benchmarks/clustering_tables",
-        "benchmarks/gradient_boosting",
-        "benchmarks/index",
-        "benchmarks/intervals",
-        "benchmarks/kin",
-        "benchmarks/kin_cells",
-        "benchmarks/mtboost",
-        "benchmarks/transfer",
-        "benchmarks/transfer_tables",
-        "papers/reproduced",
-    )
+    page
+    for folder in ("benchmarks", "papers")
+    for page in sorted((_DOCS / folder).glob("*.md"))
+    if "<!-- table: " in page.read_text(encoding="utf-8")
 )
 
 OURS = "kinlearn gradient boosting (defaults)"
 TUNED = "kinlearn gradient boosting, tuned"
 LIGHTGBM = ("lightgbm", "lightgbm-pooled")
 SINGLE = (OURS, *LIGHTGBM, "catboost", "hist-gradient-boosting", "gpboost")
-ALL = (*SINGLE, TUNED)
+ALL = (*SINGLE, TUNED, "merf", "scikit-lego")
 
 _MARKED = re.compile(r"(<!-- table: ([^\n]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -257,30 +249,6 @@ def _published(names, folder):
     return markdown(rows)
 
 
-def _field(names, folder):
-    """Mean ranks on data in small groups, by regime."""
-    records = read_records(Path(folder) / "field.jsonl")
-    found = ranks(records)
-    contenders = {
-        name
-        for sets in found.values()
-        for name in set.intersection(*(set(scores) for scores in sets.values()))
-    }
-    means = {
-        name: [
-            np.mean([scores[name][1] for scores in sets.values()])
-            for sets in found.values()
-        ]
-        for name in contenders
-    }
-    rows = [["contender", *(f"mean rank, {regime}" for regime in found)]]
-    for name in sorted(means, key=lambda each: (means[each], each)):
-        rows.append([name, *(f"{rank:.1f}" for rank in means[name])])
-    sets = ", ".join(dict.fromkeys(name for each in found.values() for name in each))
-    splits = {(record["set"], record["split"]) for record in records}
-    return f"{markdown(rows)}\n- {sets}; {len(splits)} splits in each regime.\n"
-
-
 def _measured(names, folder):
     """Versions, commits and machines of the records."""
     versions, commits, machines = {}, set(), set()
@@ -389,14 +357,13 @@ KINDS = {
     "verdicts": _verdicts,
     "measured": _measured,
     "published": _published,
-    "field": _field,
     **KIN_TABLES,
     **TABLES,
 }
 
 
 def main(arguments=None):
-    """Draw the tables; the exit code is 1 if --check finds another one."""
+    """Draw tables and pictures; the exit code is 1 if --check finds another one."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.pages")
     parser.add_argument("--check", action="store_true", help="change nothing")
     options = parser.parse_args(arguments)
@@ -412,6 +379,17 @@ def main(arguments=None):
         else:
             page.write_text(after, encoding="utf-8")
             print_line(f"{page.name}: drawn anew")
+    for name, figure in FIGURES.items():
+        picture = _STATIC / name
+        if is_drawn(picture, figure):
+            print_line(f"{name}: as the records")
+            continue
+        differ = True
+        if options.check:
+            print_line(f"{name}: not as the records")
+        else:
+            figure.draw_into(picture)
+            print_line(f"{name}: drawn anew")
     return int(differ and options.check)
 
 

@@ -10,7 +10,14 @@ from functools import partial
 
 from benchmarks.quality.protocol import Contender
 
-__all__ = ["BOOSTER_GRID", "LIGHTGBM_POOLED", "PEERS", "lightgbm", "tuned"]
+__all__ = [
+    "BOOSTER_GRID",
+    "LIGHTGBM_POOLED",
+    "PEERS",
+    "SCIKIT_LEGO",
+    "lightgbm",
+    "tuned",
+]
 
 _FOLDS = 3
 _TREES = 300
@@ -187,4 +194,43 @@ LIGHTGBM_POOLED = Contender(
     BOOSTER_GRID,
     packages=("lightgbm",),
     needs=("lightgbm",),
+)
+
+
+def scikit_lego(problem, seed, *, shrinkage, alphas):
+    """scikit-lego's hierarchy: linear models of each task, shrunk to that of all."""
+    from sklearn.linear_model import Ridge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklego.meta import HierarchicalRegressor
+
+    # classes as 0 and 1: many tasks have one class alone in a fold
+    inner = make_pipeline(StandardScaler(), Ridge())
+    model = HierarchicalRegressor(inner, groups=problem.n_features)
+    grid = {"shrinkage": shrinkage, "estimator__ridge__alpha": alphas}
+    scoring = "neg_mean_squared_error"
+    found = tuned(problem, seed, model, grid, scoring=scoring)
+    return _Scores(found) if _classifies(problem) else found
+
+
+class _Scores:
+    """Predictions of a regression as a decision function."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def fit(self, X, y):
+        self.fitted = self.model.fit(X, y.astype(float))
+        return self
+
+    def decision_function(self, X):
+        return self.fitted.predict(X)
+
+
+SCIKIT_LEGO = Contender(
+    "scikit-lego",
+    scikit_lego,
+    {"shrinkage": ["equal", "relative"], "alphas": [1.0, 10.0, 100.0]},
+    packages=("scikit-lego",),
+    needs=("sklego",),
 )

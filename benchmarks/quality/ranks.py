@@ -16,14 +16,18 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import rankdata, studentized_range
+from scipy.stats import rankdata
 
 import benchmarks.quality.protocols  # noqa: F401 - declares the protocols
 from benchmarks.commandline import make_parser, print_line, with_one_line_errors
 from benchmarks.jsonlines import read_records
 from benchmarks.quality.protocol import PROTOCOLS
 from benchmarks.quality.runner import finished
-from benchmarks.quality.statistics import Interval, corrected_interval
+from benchmarks.quality.statistics import (
+    Interval,
+    corrected_interval,
+    nemenyi_difference,
+)
 from benchmarks.registry import BenchmarkError
 
 __all__ = [
@@ -157,8 +161,7 @@ def rank_table(results):
     rows.append(["best on", "", *(str(wins[k]) for k in order)])
     text = "\n".join("| " + " | ".join(row) + " |" for row in rows)
     n, k = ranks.shape
-    critical = studentized_range.ppf(0.95, k, np.inf) / np.sqrt(2)
-    critical *= np.sqrt(k * (k + 1) / (6 * n))
+    critical = nemenyi_difference(n, k)
     return (
         f"{text}\n\nMean ranks differ significantly from {critical:.2f} on (Nemenyi, "
         f"5%, {n} protocols, {k} contenders).\n"

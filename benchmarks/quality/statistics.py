@@ -1,12 +1,13 @@
-"""Intervals for scores on overlapping training sets."""
+"""Intervals for scores on overlapping training sets; when mean ranks differ."""
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import stdtrit
+from scipy.stats import studentized_range
 
-__all__ = ["Interval", "corrected_interval"]
+__all__ = ["Interval", "corrected_interval", "nemenyi_difference"]
 
 
 @dataclass(frozen=True)
@@ -48,3 +49,25 @@ def corrected_interval(values, test_ratio, *, confidence=0.95):
     scale = math.sqrt((1 / n + test_ratio) * values.var(ddof=1))
     half = float(stdtrit(n - 1, (1 + confidence) / 2)) * scale
     return Interval(mean, mean - half, mean + half)
+
+
+def nemenyi_difference(n_problems, n_contenders, *, confidence=0.95):
+    """From which on two mean ranks differ significantly (Nemenyi 1963, Demsar 2006).
+
+    Parameters
+    ----------
+    n_problems : int
+        Over which the ranks are means.
+    n_contenders : int
+        That were ranked.
+    confidence : float, default=0.95
+        Of the test, for all pairs together.
+
+    Returns
+    -------
+    float
+        The critical difference.
+    """
+    k = n_contenders
+    critical = studentized_range.ppf(confidence, k, np.inf) / math.sqrt(2)
+    return float(critical * math.sqrt(k * (k + 1) / (6 * n_problems)))

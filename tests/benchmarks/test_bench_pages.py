@@ -1,6 +1,8 @@
 """Tables of the documentation are those of the records; pairs with the better peer."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from numpy.testing import assert_allclose
 from benchmarks.environment import RECORDS
 from benchmarks.jsonlines import read_records
 from benchmarks.quality.metrics import AUC
+from benchmarks.quality.page_figures import FIGURES, Figure, is_drawn
 from benchmarks.quality.pages import KINDS, LIGHTGBM, OURS, PAGES, main, redrawn
 from benchmarks.quality.protocol import PROTOCOLS, Metric
 from benchmarks.quality.ranks import Results, against_better, paired_table
@@ -16,6 +19,27 @@ from benchmarks.quality.statistics import corrected_interval
 
 ERROR = Metric("error", "error", None, greater_is_better=False, digits=2)
 MOST_BYTES_OF_A_RECORD = 900
+DOCS = Path(__file__).parents[2] / "docs"
+STATIC = DOCS / "_static"
+BENCHMARKS = sorted((DOCS / "benchmarks").glob("*.md"))
+MARKED = re.DOTALL | re.MULTILINE
+# Sections of times and memory: these are measured by hand on a quiet machine.
+TIMES = re.compile(r"^(Speed|How fast|How long|Time and memory|What is slow)")
+# Tables that describe data, not results.
+DESCRIPTIONS = ("| protocol | rows, columns, groups | target |",)
+# Tables of quality from before there were records: there may be fewer, not more.
+TYPED = {
+    "boosting": 3,
+    "clustering": 7,
+    "extra_trees": 7,
+    "kin": 10,
+    "kin_cells": 20,
+    "mtboost": 5,
+    "privileged": 4,
+    "svm": 8,
+    "transfer": 12,
+}
+PICTURES_WITHOUT_RECORDS = ("transfer-ratios.svg",)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -31,11 +55,79 @@ def test_another_table_is_found(tmp_path, monkeypatch, capsys):
     before = redrawn(drawn.read_text(encoding="utf-8"))
     page.write_text(before.replace("| ours |", "| ours | 1 |", 1), encoding="utf-8")
     monkeypatch.setattr("benchmarks.quality.pages.PAGES", (page,))
+    monkeypatch.setattr("benchmarks.quality.pages.FIGURES", {})
     assert main(["--check"]) == 1
     assert "not as the records" in capsys.readouterr().out
     assert main([]) == 0
     assert main(["--check"]) == 0
     assert page.read_text(encoding="utf-8") == before
+
+
+def test_another_picture_is_found(tmp_path, monkeypatch, capsys):
+    figures = {"bars": [1, 2]}
+
+    def draw(data, path):
+        path.write_text(f"<svg>{data['bars']}</svg>\n")
+
+    figure = Figure(lambda folder: figures, draw)
+    monkeypatch.setattr("benchmarks.quality.pages.PAGES", ())
+    monkeypatch.setattr("benchmarks.quality.pages.FIGURES", {"bars.svg": figure})
+    monkeypatch.setattr("benchmarks.quality.pages._STATIC", tmp_path)
+    assert main(["--check"]) == 1
+    assert "bars.svg: not as the records" in capsys.readouterr().out
+    assert main([]) == 0
+    assert main(["--check"]) == 0
+    assert "[1, 2]" in (tmp_path / "bars.svg").read_text()
+    figures["bars"].append(3)
+    assert main(["--check"]) == 1
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_pictures_show_what_the_records_have(name):
+    assert is_drawn(STATIC / name, FIGURES[name]), (
+        "run python -m benchmarks.quality.pages"
+    )
+
+
+def test_pictures_of_benchmarks_are_drawn_from_records():
+    for page in BENCHMARKS:
+        shown = re.findall(r"_static/([\w-]+\.svg)", page.read_text(encoding="utf-8"))
+        assert set(shown) <= {*FIGURES, *PICTURES_WITHOUT_RECORDS}, page.name
+
+
+def typed_tables(text):
+    """Section and heading of the tables of figures that are not drawn from records."""
+    text = re.sub(r"<!-- table: .*?<!-- end -->|^```.*?^```", "", text, flags=MARKED)
+    section, found = "", []
+    for table in re.finditer(r"^#+ (.*)$|((?:^\|.*\|$\n?)+)", text, re.MULTILINE):
+        section = table[1] or section
+        lines = (table[2] or "").splitlines()
+        cells = [cell for line in lines[2:] for cell in line[1:-1].split("|")[1:]]
+        if any(re.search(r"\d", cell) for cell in cells):
+            found.append((section, lines[0]))
+    return found
+
+
+def test_typed_tables_are_found_by_hand():
+    table = "| model | error |\n| --- | --- |\n| a | 0.1 |\n"
+    drawn = f"<!-- table: x -->\n{table}<!-- end -->\n"
+    words = table.replace("0.1", "some")
+    fenced = f"```text\n{table}```\n"
+    text = f"# One\n{drawn}{words}{fenced}\n## Two\n\n{table}"
+    assert typed_tables(text) == [("Two", "| model | error |")]
+
+
+@pytest.mark.parametrize("page", BENCHMARKS, ids=lambda page: page.name)
+def test_tables_of_quality_are_drawn_from_records(page):
+    found = typed_tables(page.read_text(encoding="utf-8"))
+    quality = [
+        f"{section}: {heading}"
+        for section, heading in found
+        if not TIMES.search(section) and heading not in DESCRIPTIONS
+    ]
+    assert len(quality) <= TYPED.get(page.stem, 0), "\n".join(
+        ["mark them, and draw them by python -m benchmarks.quality.pages:", *quality]
+    )
 
 
 def test_records_of_protocols_are_small_and_known():
@@ -180,3 +272,39 @@ def test_kin_now_is_of_the_protocol_or_the_last_version(tmp_path):
     write(tmp_path, "kinlearn Kin (defaults)", [0.7, 0.8, 0.9])
     drawn = redrawn(page_of("kin-now"), tmp_path)
     assert "| school-published | explained_variance | 3 | 0.8000 | - |" in drawn
+
+
+def test_headlines_are_on_the_splits_of_all(tmp_path):
+    write(tmp_path, OURS, [0.1] * 10)
+    write(tmp_path, "lightgbm", [0.2] * 9 + [0.4])
+    write(tmp_path, "catboost", [0.3] * 10)
+    write(tmp_path, "merf", [0.9] * 9)  # too few
+    kin = [
+        {"protocol": "school-published", "split": split, "which": "now"}
+        | {"scores": {"explained_variance": 0.5}}
+        for split in range(1, 10)
+    ]
+    lines = "".join(json.dumps(each) + "\n" for each in kin)
+    (tmp_path / "kin_candidates.jsonl").write_text(lines)
+    row = KINDS["headlines"](["school-published"], tmp_path).splitlines()[2]
+    assert row == (
+        "| school-published, explained variance | 9 | 0.5000 | 0.1000 | "
+        "catboost 0.3000 | lightgbm 0.2222 | +0.2000 [+0.2000, +0.2000] |"
+    )
+
+
+def test_coverage_in_short_is_a_mean_over_problems(tmp_path):
+    def line(problem, tasks, kind="regression", condition="same"):
+        record = {"problem": problem, "kind": kind, "condition": condition}
+        figures = {"tasks": tasks, "worst": 0.5, "chance": 0.8, "contender": "Kin"}
+        return json.dumps(record | figures) + "\n"
+
+    lines = [line("a", 0.8), line("a", 0.9), line("b", 0.95)]
+    lines += [line("a", 0.7, condition="fewer"), line("a", 0.6, "classification")]
+    lines.append(line("a", 0.6, "classification", "fewer"))
+    (tmp_path / "coverage.jsonl").write_text("".join(lines))
+    text = KINDS["coverage-short"]([], tmp_path)
+    assert (
+        "intervals of Kin hold 90.0 % of new rows in the mean of tasks, over 2" in text
+    )
+    assert "least it is 0.500, where chance alone would give 0.800" in text

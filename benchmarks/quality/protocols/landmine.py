@@ -6,7 +6,7 @@ from benchmarks.quality.kin import MORE_PEERS
 from benchmarks.quality.kin_ours import FORMS, OURS_ALONE
 from benchmarks.quality.metrics import AUC, TASK_AUC
 from benchmarks.quality.ours import EXTRA_TREES, GRADIENT_BOOSTING, KIN
-from benchmarks.quality.peers import PEERS
+from benchmarks.quality.peers import PEERS, SCIKIT_LEGO
 from benchmarks.quality.protocol import Published, protocol
 from benchmarks.quality.splits import first_fraction_of_each_task
 
@@ -27,6 +27,7 @@ _SIMM = "Simm, Magrans de Abril and Sugiyama 2014, figure 1(b)"
         *PEERS,
         *FORMS,
         *MORE_PEERS,
+        SCIKIT_LEGO,
     ),
     baseline="lightgbm",
     methods=("predict_proba", "decision_function"),

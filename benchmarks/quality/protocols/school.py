@@ -6,7 +6,7 @@ from benchmarks.quality.kin import MERF, MORE_PEERS
 from benchmarks.quality.kin_ours import FORMS, OURS_ALONE
 from benchmarks.quality.metrics import EXPLAINED_VARIANCE
 from benchmarks.quality.ours import EXTRA_TREES, GRADIENT_BOOSTING, KIN
-from benchmarks.quality.peers import PEERS
+from benchmarks.quality.peers import PEERS, SCIKIT_LEGO
 from benchmarks.quality.protocol import Published, protocol
 
 _SIMM = "Simm, Magrans de Abril and Sugiyama 2014, section 4, own 10 random splits"
@@ -26,6 +26,7 @@ _SIMM = "Simm, Magrans de Abril and Sugiyama 2014, section 4, own 10 random spli
         *FORMS,
         *MORE_PEERS,
         MERF,
+        SCIKIT_LEGO,
     ),
     baseline="linear-one-hot",
     published=(

@@ -14,6 +14,7 @@ from numpy.testing import assert_array_equal
 
 from kinlearn.datasets import (
     fetch_20newsgroups_tasks,
+    fetch_dataset,
     fetch_mnist,
     fetch_multilevel,
     fetch_uci,
@@ -212,6 +213,20 @@ def test_tables_of_an_archive_in_an_archive(serve):
     sleep = fetch_multilevel("sleepstudy", verify=False)
     assert_array_equal(sleep.target, [249.56, 250])
     assert sleep.task_names == ["308", "309"]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("multilevel:exam", "write.csv(mlmRev::Exam, row.names = FALSE) in R"),
+        ("school", "made from: github.com/tjanez/PyMTL"),
+        ("uci:boston", "Original source: http://lib.stat.cmu.edu/datasets/boston"),
+    ],
+)
+def test_without_a_public_address_the_message_says_where_to_get_it(home, name, says):
+    with pytest.raises(FileNotFoundError, match="has no public address") as caught:
+        fetch_dataset(name)
+    assert says in str(caught.value)
 
 
 def test_the_list_says_what_can_be_fetched():

@@ -118,10 +118,12 @@ class Request:
         raise self._missing(path, why)
 
     def _missing(self, path: Path, why: str) -> FileNotFoundError:
+        entry = CATALOGUE[self.name]
         return FileNotFoundError(
             f"The data set {self.name!r} needs the file {path}, which is not there. "
             f"{why}, or pass the folder of the data by data_home= or the environment "
-            f"variable KINLEARN_DATA. Original source: {CATALOGUE[self.name].home}. "
+            f"variable KINLEARN_DATA. Original source: {entry.home}. The checked files "
+            f"were made from: {entry.copies}. "
             "The guide page 'Data sets' describes the form of the file."
         )
 

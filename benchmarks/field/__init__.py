@@ -1,0 +1,1 @@
+"""How an estimator ranks on data in small groups: ``python -m benchmarks.field``."""
