@@ -49,7 +49,9 @@ def codings():
     """Ways to code each attribute: their names, and functions of a value."""
     quadrants = ("central", "left_low", "left_up", "right_low", "right_up")
     return {
-        **dict.fromkeys(("age", "tumor-size", "inv-nodes"), {"lower ends": _lower_end}),
+        "age": {"lower ends": _lower_end},
+        "tumor-size": {"lower ends": _lower_end},
+        "inv-nodes": {"lower ends": _lower_end},
         "menopause": {"premeno, lt40, ge40": _order(["premeno", "lt40", "ge40"])},
         "node-caps": {
             "missing or not": lambda text: text != text,
@@ -105,15 +107,8 @@ def table(records):
             coded = record["coding"]
             if record["codings"] > 2:
                 coded = f"nearest of {record['codings']} orders"
-            rows.append(
-                [
-                    name,
-                    f"{published:.4f}",
-                    f"{value:.4f}",
-                    coded,
-                    "to all digits" if same else "",
-                ]  # fmt: skip
-            )
+            mark = "to all digits" if same else ""
+            rows.append([name, f"{published:.4f}", f"{value:.4f}", coded, mark])
     return rows
 
 

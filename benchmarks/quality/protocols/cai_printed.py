@@ -419,6 +419,6 @@ for _table, _penalty, _sigma, _gsmo, _cvx in (
         metric=MSE,
         contenders=fixed(_penalty, _sigma),
         problem="svm:d30_n50",
-        n_splits=10,
+        n_splits=30,
         independent=True,
     )
