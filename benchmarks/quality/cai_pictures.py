@@ -3,16 +3,21 @@
 Draws, from the records of the protocols ``svm-*``, by how much the error of SVM+MTL is
 below that of its rivals, in % of theirs: beside what the thesis has
 (``docs/_static/svm-published.svg``), and against controls that the thesis lacks
-(``docs/_static/svm-controls.svg``). Runs nothing.
+(``docs/_static/svm-controls.svg``); and the errors of SVM+ with the features that a
+selection drops (``docs/_static/svm-privileged.svg``). Runs nothing.
 """
 
 import argparse
 import sys
 from pathlib import Path
 
+import numpy as np
+
 import benchmarks.quality.protocols  # noqa: F401 - declares the protocols
 from benchmarks.commandline import print_line
 from benchmarks.environment import RECORDS
+from benchmarks.jsonlines import read_records
+from benchmarks.quality import privileged_selection
 from benchmarks.quality.cai_tables import (
     CONTROLS,
     OURS,
@@ -139,8 +144,40 @@ def draw(path, names, keys, ours, folder):
     print_line(f"{path.name}: {len(names)} problems")
 
 
+def draw_privileged(path, folder):
+    """Digits: errors by method, one panel for each number of kept features."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    import matplotlib.pyplot as plt
+
+    mpl.rcParams["svg.hashsalt"] = "kinlearn"
+    records = read_records(Path(folder) / privileged_selection.RECORDS.name)
+    methods = privileged_selection.METHODS[:-1]
+    lines = list(privileged_selection.TABLES["digits"])
+    figure, axes = plt.subplots(1, len(lines), figsize=(10, 2.4), layout="constrained")
+    for ax, (ranking, kept) in zip(axes, lines, strict=True):
+        drawn = privileged_selection.drawn(records, "digits", ranking, kept)
+        for row, values in enumerate(drawn.T[: len(methods)] if len(drawn) else ()):
+            color = _HERE if row == 1 else "#8a8d91"
+            ax.plot(values, [row] * len(values), ".", color=color, alpha=0.5, ms=5)
+            ax.plot(np.mean(values), row, "D", color=color, ms=6)
+        published = privileged_selection.TABLES["digits"][ranking, kept]
+        ring = {"mfc": "none", "mec": _THERE, "ms": 7, "mew": 1.4}
+        ax.plot(published[:2], [0, 1], "o", **ring)
+        ax.set_title(f"{ranking.replace('_', ' ')}, {kept} kept", fontsize="medium")
+        ax.set_xlabel("error, %")
+        ax.set_ylim(len(methods) - 0.5, -0.5)
+        ax.set_yticks(range(len(methods)), methods if ax is axes[0] else [])
+        for side in ("top", "right"):
+            ax.spines[side].set_visible(False)
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+    print_line(f"{path.name}: {len(lines)} panels")
+
+
 def main(arguments=None):
-    """Draw both; the exit code."""
+    """Draw all; the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.cai_pictures")
     parser.add_argument("--results", default=RECORDS, help="folder of the records")
     parser.add_argument("--to", type=Path, default=STATIC, help="folder of pictures")
@@ -148,6 +185,7 @@ def main(arguments=None):
     folder = options.results
     draw(options.to / "svm-published.svg", PROBLEMS, PRINTED, OURS, folder)
     draw(options.to / "svm-controls.svg", PROBLEMS, CONTROLS[1:], SEARCHED, folder)
+    draw_privileged(options.to / "svm-privileged.svg", folder)
     return 0
 
 

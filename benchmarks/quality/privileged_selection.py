@@ -225,20 +225,20 @@ def table(records, *, data):
     rows = [["ranking", "kept", "draws", *METHODS, "SVM+ better, worse",
              "published: SVM, SVM+, all"]]  # fmt: skip
     for (ranking, kept), published in TABLES[data].items():
-        drawn = _drawn(records, data, ranking, kept)
-        if not len(drawn):
+        errors = drawn(records, data, ranking, kept)
+        if len(errors) < 2:
             continue
-        mean, spread = drawn.mean(axis=0), drawn.std(axis=0, ddof=1)
+        mean, spread = errors.mean(axis=0), errors.std(axis=0, ddof=1)
         cells = [f"{m:.2f} ± {s:.2f}" for m, s in zip(mean, spread, strict=True)]
-        gain = drawn[:, 0] - drawn[:, 1]
+        gain = errors[:, 0] - errors[:, 1]
         wins = f"{np.sum(gain > 0)}, {np.sum(gain < 0)}"
         theirs = ", ".join(f"{value:.2f}" for value in published)
-        rows.append([ranking, str(kept), str(len(drawn)), *cells, wins, theirs])
+        rows.append([ranking, str(kept), str(len(errors)), *cells, wins, theirs])
     return rows
 
 
-def _drawn(records, data, ranking, kept):
-    """Errors by draw and method."""
+def drawn(records, data, ranking, kept):
+    """Errors by draw and method, as an array."""
     key = (data, ranking, kept)
     found = [r for r in records if (r["data"], r["ranking"], r["kept"]) == key]
     return np.array([[r["errors"][name] for name in METHODS] for r in found])

@@ -103,7 +103,7 @@ def test_pictures_in_percent_of_the_rival(folder):
     )
     assert cai_pictures.published_gain("svm-nine-ones-15", "one SVM") is None
     assert cai_pictures.main(["--results", str(folder), "--to", str(folder)]) == 0
-    for name in ("svm-published.svg", "svm-controls.svg"):
+    for name in ("svm-published.svg", "svm-controls.svg", "svm-privileged.svg"):
         assert (folder / name).stat().st_size > 1000
 
 
