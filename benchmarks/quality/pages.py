@@ -49,6 +49,9 @@ PAGES = tuple(
         "benchmarks/kin",
         "benchmarks/kin_cells",
         "benchmarks/mtboost",
+        "benchmarks/privileged",
+        "benchmarks/svm",
+        "benchmarks/svm_tables",
         "benchmarks/transfer",
         "papers/reproduced",
     )
