@@ -213,11 +213,15 @@ def beside(names, folder):
         published = {
             p.name: p.values[found.metric.name] for p in PROTOCOLS[found.name].published
         }
-        line = [TITLES[found.name]]
-        line.append(str(max(map(len, found.scores.values()))))
-        for start in (*PRINTED, OURS):
-            name = printed(found, start)
-            line.append(f"{_mean(found, name):.{digits}f}" if name else "")
+        names = {start: printed(found, start) for start in (*PRINTED, OURS)}
+        there = [name for name in names.values() if name]
+        if not there:
+            continue
+        splits = set.intersection(*(set(found.scores[name]) for name in there))
+        line = [TITLES[found.name], str(len(splits))]
+        means = dict(zip(there, found.means(there) or (), strict=False))
+        for start, name in names.items():
+            line.append(f"{means[name]:.{digits}f}" if name in means else "")
             theirs = [
                 value
                 for method, value in published.items()
