@@ -252,7 +252,7 @@ def verdicts(names, folder):
             better = [TITLES[name] for name, i in intervals.items() if i.low > 0]
             worse = [TITLES[name] for name, i in intervals.items() if i.high < 0]
             level = len(intervals) - len(better) - len(worse)
-            named = [f"{len(some)}: {', '.join(some)}" if some else "0"
+            named = [f"{len(some)}: {'; '.join(some)}" if some else "0"
                      for some in (better, worse)]  # fmt: skip
             title = f"{key} (both C searched)" if ours == SEARCHED else key
             rows.append([title, str(len(intervals)), named[0], str(level), named[1]])

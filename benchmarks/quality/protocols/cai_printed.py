@@ -277,7 +277,7 @@ for _size, _values in {
 
 def _with_costs(costs, **options):
     """Machines with costs, and SVM+MTL that does not know them."""
-    paid = {"costs": costs, **options}
+    paid = {"costs": list(costs), **options}
     all_features = {k: v for k, v in paid.items() if k != "hide_group"}
     return (
         contender("one SVM, costs", "one", **all_features),
