@@ -98,6 +98,14 @@ def gains(names, keys, ours, folder):
     return out
 
 
+def _point(ax, value, row, **style):
+    """A point, or an arrow at the left edge where it lies beyond."""
+    if value < -100:
+        ax.plot(-97, row, "<", **style)
+    else:
+        ax.plot(value, row, "o", **style)
+
+
 def draw(path, names, keys, ours, folder):
     """A panel for each rival; published gains are rings."""
     import matplotlib as mpl
@@ -122,11 +130,11 @@ def draw(path, names, keys, ours, folder):
             if (name, key) in found:
                 mean, low, high = found[name, key]
                 ax.plot([low, high], [row, row], color=_HERE, lw=1.2)
-                ax.plot(mean, row, "o", color=_HERE, ms=4.5)
+                _point(ax, mean, row, color=_HERE, ms=4.5)
             theirs = published_gain(name, key) if key in PRINTED else None
             if theirs is not None:
                 rings = True
-                ax.plot(theirs, row, "o", mfc="none", mec=_THERE, ms=6.5, mew=1.4)
+                _point(ax, theirs, row, mfc="none", mec=_THERE, ms=6.5, mew=1.4)
         ax.set_title(f"against {_NAMES[key]}", fontsize="medium")
         ax.set_xlim(-100, 100)
         ax.set_xlabel("% of its error")
