@@ -7,10 +7,13 @@ from benchmarks.field.ranking import complete, means_table, pair_rows, rank_rows
 from benchmarks.jsonlines import read_records
 from benchmarks.quality import (
     al_stouhi_tables,
+    cai_correlations,
+    cai_tables,
     clustering_defaults,
     clustering_updates,
     headlines,
     mtboost_penalties,
+    privileged_selection,
     transfer_noise,
     transfer_rows,
     transfer_targets,
@@ -110,6 +113,23 @@ def _coverage_short(names, folder):
     return "".join(lines).replace("%", " %").replace("  %", " %")
 
 
+def _protocols(names, folder, *, draw, **options):
+    """A table of some protocols' records."""
+    return markdown(draw(names, folder, **options))
+
+
+def _privileged(names, folder):
+    """SVM+ with the features that a selection drops, on the data that is named."""
+    records = read_records(Path(folder) / privileged_selection.RECORDS.name)
+    return markdown(privileged_selection.table(records, data=names[0]))
+
+
+def _privileged_features(names, folder):
+    """Which features the rankings choose."""
+    records = read_records(Path(folder) / privileged_selection.RECORDS.name)
+    return markdown(privileged_selection.features(records))
+
+
 TABLES = {
     **al_stouhi_tables.TABLES,
     **transfer_weights.TABLES,
@@ -125,6 +145,16 @@ TABLES = {
     "field": _field,
     "field-means": _field_means,
     "field-pairs": _field_pairs,
+    "cai-beside": partial(_protocols, draw=cai_tables.beside),
+    "cai-cells": partial(_protocols, draw=cai_tables.cells),
+    "cai-correlations": partial(_drawn, module=cai_correlations),
+    "cai-gains": partial(_protocols, draw=cai_tables.gains),
+    "cai-gains-searched": partial(
+        _protocols, draw=cai_tables.gains, ours=cai_tables.SEARCHED
+    ),
+    "cai-verdicts": partial(_protocols, draw=cai_tables.verdicts),
+    "privileged": _privileged,
+    "privileged-features": _privileged_features,
     "mtboost-penalties": partial(_drawn, module=mtboost_penalties),
     "transfer-noise": partial(_drawn, module=transfer_noise, noise=True),
     "transfer-near": partial(_drawn, module=transfer_noise, noise=False),

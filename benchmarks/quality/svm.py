@@ -1,39 +1,33 @@
-"""Problems, splits and contenders of the support vector protocols (Cai 2011).
+"""Problems, splits and metrics of the support vector protocols (Cai 2011).
 
-Every contender standardises the features by the training rows and chooses its
-parameters by cross-validation within them. Plain machines are scikit-learn's, one for
-all rows or one for each task; SVM+MTL, rMTL and SVM+ are ours, and tuned in two stages,
-as in the thesis and by `tune_in_two_stages`: first C, epsilon and the kernel as for one
-plain machine of all rows, then the penalty and the kernel of the corrections (rMTL: the
-penalty alone).
+The quotations stand in `benchmarks.quality.protocols.cai_printed`, the contenders in
+`benchmarks.quality.svm_search`.
 """
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 import kinlearn
 from benchmarks.problems import problem
-from benchmarks.quality.protocol import Contender, Metric
+from benchmarks.quality.protocol import Metric
 
 __all__ = [
     "ERROR",
     "MSE",
-    "chunk_of_each_task",
-    "contender",
+    "every_ninth_by_age",
     "every_nth",
     "folds",
+    "in_file_order",
     "mines",
+    "strata",
+    "trial",
+    "weighted",
     "weighted_error",
 ]
 
-_COSTS = (0.1, 1.0, 10.0, 100.0)
-_WIDTHS = (0.03, 0.1, 0.3, 1.0, 3.0)  # times 1 / (number of features * variance)
-_TUBES = (0.02, 0.1, 0.3)  # times the deviation of y
-_PENALTIES = (100.0, 10.0, 1.0, 0.1, 0.01)
 _LANDMINE_TASKS = (1, 2, 11, 20, 22, 24)
-_POOL = 2_000  # rows of each task from which the trials of made data are cut
+_POOL = 20_000  # rows of each task from which the trials of made data are cut
 _TEST = 1_000
 
 # ------------------------------------------------------------------ the problems
@@ -101,35 +95,49 @@ def landmine():
     return "classification", X, data.target[rows]
 
 
-def _made(make, kind, design):
+_THIRD = (
+    [1, 1, 1, 1, 1, 1, 0, 1, 0, 1, 0, 0, 0, 0, 1],  # as printed
+    [1, 1, 1, 1, 1, 1, 1, 0, 1, 0, 1, 0, 0, 0, 0, 1],  # the text's first seven alike
+)
+
+
+def _nine_ones(third):
+    """The coefficients of table 4.5, with one of the readings of the third task."""
+    coef = np.zeros((3, 20))
+    coef[0, :9] = 1
+    coef[1, [0, 1, 2, 3, 4, 5, 6, 8, 10]] = 1
+    coef[2, : len(third)] = third
+    return coef
+
+
+def _made(make, kind, **options):
     """Rows enough for all trials, and the test rows behind them, of each task."""
-    X, y = make(_POOL + _TEST, design=design, random_state=0)
+    X, y = make(_POOL + _TEST, random_state=0, **options)
     return kind, X, y
 
 
-for _design in ("d20", "d30_costs"):
-    problem(f"svm:{_design}")(
-        partial(
-            _made,
-            kinlearn.datasets.make_linear_classification,
-            "classification",
-            _design,
-        )
-    )
-for _design in ("d30_n20", "d20_n100"):
-    problem(f"svm:{_design}")(
-        partial(_made, kinlearn.datasets.make_linear_regression, "regression", _design)
-    )
+_classes = partial(
+    _made, kinlearn.datasets.make_linear_classification, "classification"
+)
+_numbers_of = partial(_made, kinlearn.datasets.make_linear_regression, "regression")
+problem("svm:nine-ones")(partial(_classes, design="d20", coef=_nine_ones(_THIRD[0])))
+problem("svm:nine-ones-seven")(
+    partial(_classes, design="d20", coef=_nine_ones(_THIRD[1]))
+)
+for _design in ("d30_costs", "d30_noise", "d2"):
+    problem(f"svm:{_design}")(partial(_classes, design=_design))
+for _design in ("d30_n20", "d30_n50", "d20_n100"):
+    problem(f"svm:{_design}")(partial(_numbers_of, design=_design))
 
 # -------------------------------------------------------------------- the splits
 
 
-def every_nth(strata, n_folds):
-    """Folds of every n-th row, counted through the strata one after another.
+def every_nth(cells, n_folds):
+    """Folds of every n-th row, counted through the cells one after another.
 
     Parameters
     ----------
-    strata : ndarray of int
+    cells : ndarray of int
         What every fold must have its fraction of.
     n_folds : int
         How many.
@@ -139,21 +147,22 @@ def every_nth(strata, n_folds):
     list of (train, test)
         Row numbers.
     """
-    order = np.argsort(strata, kind="stable")
-    fold = np.empty(len(strata), dtype=int)
-    fold[order] = np.arange(len(strata)) % n_folds
+    order = np.argsort(cells, kind="stable")
+    fold = np.empty(len(cells), dtype=int)
+    fold[order] = np.arange(len(cells)) % n_folds
     return [
         (np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)
     ]
 
 
-def _strata(kind, task, y):
+def strata(kind, task, y):
+    """What every fold has its fraction of: tasks, and their classes."""
     return 2 * task + y if kind == "classification" else task
 
 
 def _fold_of(problem, rows, number, n_folds):
-    strata = _strata(problem.kind, problem.task[rows], problem.y[rows])
-    train, test = every_nth(strata, n_folds)[number]
+    cells = strata(problem.kind, problem.task[rows], problem.y[rows])
+    train, test = every_nth(cells, n_folds)[number]
     return rows[train], rows[test]
 
 
@@ -184,36 +193,115 @@ def folds(problem, number, n_folds=5):
     return _fold_of(problem, rows, fold, n_folds)
 
 
-def mines(problem, number, size):
-    """Five folds of a sample: `size` rows of each field, a quarter of them mines.
+def every_ninth_by_age(problem, number):
+    """Samples 1, 10, 19, ... by age are the test, then 2, 11, 20, ... (table 4.9)."""
+    order = np.argsort(problem.X[:, 0], kind="stable")
+    test = np.arange(len(order)) % 9 == number
+    return order[~test], order[test]
+
+
+def _sample(problem, size, fraction, clutter, rng=None):
+    """`size` rows of each field, of which a fraction are mines."""
+    found = []
+    for t in np.unique(problem.task):
+        of_task = np.flatnonzero(problem.task == t)
+        of_task = of_task if rng is None else rng.permutation(of_task)
+        is_mine = problem.y[of_task] == 1
+        mine, others = of_task[is_mine][: round(size * fraction)], of_task[~is_mine]
+        wanted = size - len(mine)
+        found += [mine, others[:wanted] if clutter == "first" else others[-wanted:]]
+    return np.concatenate(found)
+
+
+def mines(problem, number, size, fraction=0.25):
+    """Five folds of a sample at random, then of another one.
 
     Fields that have fewer mines give all, and clutter to fill up the size.
+
+    Parameters
+    ----------
+    problem : Problem
+        Landmine.
+    number : int
+        Of the split: five for each sample.
+    size : int
+        Rows of each field.
+    fraction : float, default=0.25
+        Of the rows that are mines.
+
+    Returns
+    -------
+    train, test : int arrays
+        Row numbers.
     """
     repetition, fold = divmod(number, 5)
     rng = np.random.default_rng(repetition)
-    rows = []
-    for t in np.unique(problem.task):
-        of_task = rng.permutation(np.flatnonzero(problem.task == t))
-        is_mine = problem.y[of_task] == 1
-        mine, clutter = of_task[is_mine][: size // 4], of_task[~is_mine]
-        rows += [mine, clutter[: size - len(mine)]]
-    return _fold_of(problem, np.concatenate(rows), fold, 5)
+    rows = _sample(problem, size, fraction, "first", rng)
+    return _fold_of(problem, rows, fold, 5)
 
 
-def chunk_of_each_task(problem, number, size):
-    """The next `size` rows of each task train; the last thousand are the test."""
+def in_file_order(problem, number, size, clutter, fraction=0.25):
+    """Five folds of a sample: the first mines of each field, and clutter.
+
+    Parameters
+    ----------
+    problem : Problem
+        Landmine; its files have most of the mines of a field first.
+    number : int
+        Of the fold: every fifth row of each class of a field.
+    size : int
+        Rows of each field.
+    clutter : {"first", "last"}
+        Which rows that are no mines.
+    fraction : float, default=0.25
+        Of the rows that are mines.
+
+    Returns
+    -------
+    train, test : int arrays
+        Row numbers.
+    """
+    rows = _sample(problem, size, fraction, clutter)
+    return _fold_of(problem, rows, number, 5)
+
+
+def trial(problem, number, size, n_validation=0):
+    """The next rows of each task train; the last thousand are the test.
+
+    Parameters
+    ----------
+    problem : Problem
+        Made.
+    number : int
+        Of the trial.
+    size : int
+        Rows of each task to fit.
+    n_validation : int, default=0
+        Further rows of each task, to choose parameters by: they come behind the
+        others of the task in `train`.
+
+    Returns
+    -------
+    train, test : int arrays
+        Row numbers.
+    """
     train, test = [], []
+    rows_of_one = size + n_validation
     for t in np.unique(problem.task):
         rows = np.flatnonzero(problem.task == t)
-        train.append(rows[number * size : (number + 1) * size])
-        test.append(rows[_POOL:])
+        pool = rows[:-_TEST]
+        begin = number * rows_of_one
+        if begin + rows_of_one > len(pool):
+            raise ValueError(f"Trial {number} needs more than {len(pool)} rows.")
+        train.append(pool[begin : begin + rows_of_one])
+        test.append(rows[-_TEST:])
     return np.concatenate(train), np.concatenate(test)
 
 
 # ------------------------------------------------------------------- the metrics
 
 
-def _weighted(y, prediction, false_positive, false_negative):
+def weighted(y, prediction, false_positive, false_negative):
     """Cost of the errors, in % of the cost if every row were an error."""
     cost = np.where(y == 1, false_negative, false_positive)
     return 100 * np.sum(cost * (y != prediction)) / np.sum(cost)
@@ -224,7 +312,7 @@ def weighted_error(costs):
     return Metric(
         "weighted_error",
         "weighted error %",
-        lambda y, p, t: _weighted(y, p, *costs),
+        lambda y, p, t: weighted(y, p, *costs),
         greater_is_better=False,
         digits=1,
     )
@@ -234,244 +322,3 @@ ERROR = Metric(
     "error", "error %", lambda y, p, t: 100 * np.mean(y != p), False, digits=2
 )
 MSE = Metric("mse", "MSE", lambda y, p, t: np.mean((y - p) ** 2), False, digits=2)
-
-# ---------------------------------------------------------------- the contenders
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a contender is given to fit: kernels, costs and inner folds."""
-
-    kind: str
-    kernel: str
-    correction: str | None
-    costs: tuple[float, float] | None
-    retune: bool
-    n_folds: int
-
-    @property
-    def weights(self):
-        """Class weights for the costs, as a keyword of classifiers."""
-        if self.kind == "regression" or self.costs is None:
-            return {}
-        return {"class_weight": dict(enumerate(self.costs))}
-
-    @property
-    def scoring(self):
-        """What searches maximise."""
-        from sklearn.metrics import make_scorer
-
-        if self.costs is not None:
-            false_positive, false_negative = self.costs
-            return make_scorer(
-                _weighted,
-                greater_is_better=False,
-                false_positive=false_positive,
-                false_negative=false_negative,
-            )
-        return "accuracy" if self.kind == "classification" else "neg_mean_squared_error"
-
-    def folds(self, y, task):
-        """The folds whose training rows have all classes."""
-        splits = every_nth(_strata(self.kind, task, y), self.n_folds)
-        if self.kind == "classification":
-            splits = [s for s in splits if len(np.unique(y[s[0]])) == 2]
-        return splits
-
-    def search(self, model, grid, X, y, task):
-        """A fitted search over these folds."""
-        from sklearn.model_selection import GridSearchCV
-
-        folds = self.folds(y, task)
-        return GridSearchCV(model, grid, scoring=self.scoring, cv=folds).fit(X, y)
-
-    def grid(self, Z, y):
-        """What a plain machine tunes; small costs and wide kernels come first."""
-        grid = {"C": list(_COSTS)}
-        if self.kind == "regression":
-            mean, deviation = y.mean(), y.std()
-            grid["C"] = [max(abs(mean + 3 * deviation), abs(mean - 3 * deviation))]
-            grid["epsilon"] = [tube * deviation for tube in _TUBES]
-        if self.kernel == "rbf":
-            grid["gamma"] = _gammas(Z)
-        return grid
-
-    def correction_grid(self, Z):
-        """What the second stage tunes; small corrections come first."""
-        grid = {"correction_penalty": list(_PENALTIES)}
-        if self.correction == "rbf":
-            grid["correction_gamma"] = _gammas(Z)
-        return grid
-
-
-def _gammas(Z):
-    return [width / (Z.shape[1] * Z.var()) for width in _WIDTHS]
-
-
-def _plain(plan, Z, task, y):
-    from sklearn.svm import SVC, SVR
-
-    machine = SVC if plan.kind == "classification" else SVR
-    model = machine(kernel=plan.kernel, **plan.weights)
-    return plan.search(model, plan.grid(Z, y), Z, y, task)
-
-
-def _one(plan, Z, task, y):
-    """One machine of all rows."""
-    model = _plain(plan, Z, task, y)
-    return lambda Z, task: model.predict(Z)
-
-
-def _each(plan, Z, task, y):
-    """A machine for each task, with parameters of its own."""
-    models = {}
-    for t in np.unique(task):
-        rows = task == t
-        if len(np.unique(y[rows])) > 1:
-            models[t] = _plain(plan, Z[rows], task[rows], y[rows]).predict
-        else:  # of one class
-            models[t] = lambda Z, only=y[rows][0]: np.full(len(Z), only)
-
-    def predict(Z, task):
-        out = np.empty(len(Z), dtype=y.dtype)
-        for t, model in models.items():
-            out[task == t] = model(Z[task == t])
-        return out
-
-    return predict
-
-
-def _two_stages(machine, plan, Z, task, y):
-    """A machine with corrections, after the plain one."""
-    from kinlearn.svm import tune_in_two_stages
-
-    model = machine(
-        kernel=plan.kernel, correction_kernel=plan.correction, **plan.weights
-    )
-    X, correction_grid = kinlearn.with_task(Z, task), plan.correction_grid(Z)
-    best = tune_in_two_stages(
-        model,
-        X,
-        y,
-        plain_grid=plan.grid(Z, y),
-        correction_grid=correction_grid,
-        cv=plan.folds(y, task),
-        scoring=plan.scoring,
-    ).best_estimator
-    if plan.retune:
-        grid = {**correction_grid, "C": list(_COSTS)}
-        best = plan.search(best, grid, X, y, task)
-    return lambda Z, task: best.predict(kinlearn.with_task(Z, task))
-
-
-def _multi_task(plan, **options):
-    """Our machine of several tasks."""
-    from kinlearn.svm import MultiTaskSVC, MultiTaskSVR
-
-    machine = MultiTaskSVC if plan.kind == "classification" else MultiTaskSVR
-    return partial(machine, task=-1, **options)
-
-
-def _mtl(plan, Z, task, y):
-    """SVM+MTL."""
-    return _two_stages(_multi_task(plan), plan, Z, task, y)
-
-
-def _plus(plan, Z, task, y):
-    """SVM+ with groups: one machine, which does not know them in prediction."""
-    from kinlearn.svm import SVMPlusClassifier, SVMPlusRegressor
-
-    machine = SVMPlusClassifier if plan.kind == "classification" else SVMPlusRegressor
-    return _two_stages(partial(machine, group=-1), plan, Z, task, y)
-
-
-def _rmtl(plan, Z, task, y):
-    """rMTL: one space, no biases; linear functions get a feature that is always 1.
-
-    Its plain machine has a bias all the same, so that it is tuned by itself.
-    """
-
-    def with_one(Z):
-        return Z if plan.kernel == "rbf" else np.column_stack([Z, np.ones(len(Z))])
-
-    best = _plain(plan, with_one(Z), task, y).best_params_
-    machine = _multi_task(plan, fit_intercept=False)
-    model = machine(kernel=plan.kernel, **best, **plan.weights)
-    X = kinlearn.with_task(with_one(Z), task)
-    search = plan.search(model, plan.correction_grid(Z), X, y, task)
-    return lambda Z, task: search.predict(kinlearn.with_task(with_one(Z), task))
-
-
-FORMS = {"one": _one, "each": _each, "mtl": _mtl, "rmtl": _rmtl, "plus": _plus}
-
-
-class Machine:
-    """Standardise, tune and predict, for X with the task as its last column."""
-
-    def __init__(self, plan, form, hide_group):
-        self.plan = plan
-        self.form = form
-        self.end = -2 if hide_group else -1
-
-    def fit(self, X, y):
-        """Tune on these rows, and fit to all of them."""
-        from sklearn.preprocessing import StandardScaler
-
-        features, task = X[:, : self.end], X[:, -1].astype(int)
-        self.scaler = StandardScaler().fit(features)
-        fit = FORMS[self.form]
-        self._predict = fit(self.plan, self.scaler.transform(features), task, y)
-        return self
-
-    def predict(self, X):
-        """Labels or numbers."""
-        Z = self.scaler.transform(X[:, : self.end])
-        return self._predict(Z, X[:, -1].astype(int))
-
-
-def _make(
-    problem,
-    seed,
-    *,
-    form,
-    kernel,
-    correction=None,
-    costs=None,
-    retune=False,
-    hide_group=False,
-    n_folds=5,
-):
-    costs = None if costs is None else tuple(costs)
-    plan = Plan(problem.kind, kernel, correction, costs, retune, n_folds)
-    return Machine(plan, form, hide_group)
-
-
-def contender(name, form, kernel, correction=None, **params):
-    """A contender of one of the `FORMS`.
-
-    Parameters
-    ----------
-    name : str
-        What it is called in tables.
-    form : {"one", "each", "mtl", "rmtl", "plus"}
-        How rows of different tasks are used.
-    kernel, correction : {"linear", "rbf"}
-        Kernels of the decision and of the corrections.
-    **params
-        ``costs`` of a false positive and a false negative, ``retune`` to choose C
-        anew in the second stage, ``hide_group`` to drop the last feature, ``n_folds``
-        within the training rows.
-
-    Returns
-    -------
-    Contender
-        Ours or a peer, by its form.
-    """
-    params = {"form": form, "kernel": kernel, "correction": correction, **params}
-    return Contender(
-        name,
-        _make,
-        params,
-        kind="peer" if form in ("one", "each") else "ours",
-        needs=("kinlearn.svm",) if form == "plus" else (),
-    )

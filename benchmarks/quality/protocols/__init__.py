@@ -11,7 +11,6 @@ from benchmarks.quality.protocols import (
     rare,
     school,
     simm,
-    svm,
     transfer,
 )
 
@@ -26,6 +25,5 @@ __all__ = [
     "rare",
     "school",
     "simm",
-    "svm",
     "transfer",
 ]
