@@ -1,22 +1,13 @@
 """Pictures of transfer, rare classes and clustering: drawn from records, as the tables.
 
-``python -m benchmarks.quality.al_stouhi_pictures [NAME ...]`` writes them into
-``docs/_static``. Each holds a digest of the figures that it shows, so that a test can
-tell whether picture and records differ without drawing anything.
+``python -m benchmarks.quality.pages`` draws them.
 """
 
-import argparse
-import hashlib
-import re
-import sys
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
 import benchmarks.quality.protocols  # noqa: F401 - declares the protocols
-from benchmarks.commandline import print_line
-from benchmarks.environment import RECORDS
 from benchmarks.problems import load
 from benchmarks.quality.al_stouhi_scores import f_lambda, scores_by_size, scores_of
 from benchmarks.quality.protocol import PROTOCOLS
@@ -24,9 +15,8 @@ from benchmarks.quality.protocols.rare import CURVE_SIZES
 from benchmarks.quality.protocols.transfer import NEWS, RATIOS
 from benchmarks.quality.transfer_weights import ERRORS, kept, two_labels
 
-__all__ = ["PICTURES", "digest", "digest_in"]
+__all__ = ["PICTURES"]
 
-STATIC = Path(__file__).parents[2] / "docs" / "_static"
 _COLOURS = ("#8a8d91", "#d1495b", "#1b6ca8", "#66a182", "#2e4057", "#edae49", "#9b5de5")
 _MARKERS = "os^Dv*P"
 
@@ -171,39 +161,6 @@ def weights(folder):
     ]
 
 
-def digest(data):
-    """Of what a picture shows.
-
-    Parameters
-    ----------
-    data : object
-        Of numbers and words, with the same `repr` for the same figures.
-
-    Returns
-    -------
-    str
-        Sixteen hexadecimal digits.
-    """
-    return hashlib.sha256(repr(data).encode()).hexdigest()[:16]
-
-
-def digest_in(path):
-    """The digest that a picture holds.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-
-    Returns
-    -------
-    str or None
-        None if it holds none.
-    """
-    found = re.search(r"records ([0-9a-f]{16})", Path(path).read_text(encoding="utf-8"))
-    return found[1] if found else None
-
-
 def _figure(n_panels, width=3.1, height=3.2, per_row=3):
     import matplotlib as mpl
 
@@ -222,13 +179,8 @@ def _figure(n_panels, width=3.1, height=3.2, per_row=3):
     )
 
 
-def _save(figure, path, data):
-    metadata = {"Date": None, "Description": f"records {digest(data)}"}
-    figure.savefig(path, metadata=metadata)
-
-
-def _draw(name, make, *, log=False, shared=True, legends=False):
-    label, panels = data = make(RECORDS)
+def _draw(data, path, *, log=False, shared=True, legends=False):
+    label, panels = data
     width = 3.1 if len(panels) > 2 else 4.4
     figure, grid = _figure(len(panels), width)
     axes = grid.ravel()
@@ -265,7 +217,7 @@ def _draw(name, make, *, log=False, shared=True, legends=False):
             frameon=False,
             fontsize="small",
         )
-    _save(figure, STATIC / f"{name}.svg", data)
+    figure.savefig(path, metadata={"Date": None})
 
 
 def plane(folder):
@@ -273,9 +225,8 @@ def plane(folder):
     return "ados-plane", 0
 
 
-def _draw_plane(name):
+def _draw_plane(data, path):
     """Boundaries without over-sampling, with made rows, and with the source's."""
-    data = plane(RECORDS)
     protocol = PROTOCOLS[data[0]]
     problem = load(protocol.problem)
     train, _ = protocol.split(problem, data[1])
@@ -305,34 +256,14 @@ def _draw_plane(name):
             of = (X[:, -1] == task) & (y == label)
             ax.scatter(X[of, 0], X[of, 1], s=size, color=colour)
         ax.set_title(title)
-    _save(figure, STATIC / f"{name}.svg", data)
+    figure.savefig(path, metadata={"Date": None})
 
 
-PICTURES = {
-    "transfer-ratios": (ratios, partial(_draw, log=True)),
-    "rare-curves": (curves, partial(_draw, log=True)),
-    "f-lambda": (f_plot, _draw),
-    "cluster-rows": (rows, _draw),
-    "transfer-weights": (weights, partial(_draw, shared=False, legends=True)),
+PICTURES = {  # what a picture shows, and how it is drawn
+    "transfer-ratios.svg": (ratios, partial(_draw, log=True)),
+    "rare-curves.svg": (curves, partial(_draw, log=True)),
+    "f-lambda.svg": (f_plot, _draw),
+    "cluster-rows.svg": (rows, _draw),
+    "transfer-weights.svg": (weights, partial(_draw, shared=False, legends=True)),
+    "over-sampling.svg": (plane, _draw_plane),
 }
-
-
-def main(arguments=None):
-    """Draw the named pictures, or all; the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.quality.al_stouhi_pictures"
-    )
-    parser.add_argument("names", nargs="*", metavar="NAME")
-    options = parser.parse_args(arguments)
-    for name, (make, draw) in PICTURES.items():
-        if not options.names or name in options.names:
-            draw(name, make)
-            print_line(name)
-    if not options.names or "over-sampling" in options.names:
-        _draw_plane("over-sampling")
-        print_line("over-sampling")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,21 +1,17 @@
-"""Pictures on kernel machines: ``python -m benchmarks.quality.cai_pictures``.
+"""Pictures on kernel machines: ``python -m benchmarks.quality.pages`` draws them.
 
-Draws, from the records of the protocols ``svm-*``, by how much the error of SVM+MTL is
+From the records of the protocols ``svm-*``: by how much the error of SVM+MTL is
 below that of its rivals, in % of theirs: beside what the thesis has
 (``docs/_static/svm-published.svg``), and against controls that the thesis lacks
 (``docs/_static/svm-controls.svg``); and the errors of SVM+ with the features that a
-selection drops (``docs/_static/svm-privileged.svg``). Runs nothing.
-"""
+selection drops (``docs/_static/svm-privileged.svg``)."""
 
-import argparse
-import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 import benchmarks.quality.protocols  # noqa: F401 - declares the protocols
-from benchmarks.commandline import print_line
-from benchmarks.environment import RECORDS
 from benchmarks.jsonlines import read_records
 from benchmarks.quality import privileged_selection
 from benchmarks.quality.cai_tables import (
@@ -30,7 +26,6 @@ from benchmarks.quality.cai_tables import (
 )
 from benchmarks.quality.protocol import PROTOCOLS
 
-STATIC = Path(__file__).parents[2] / "docs" / "_static"
 PROBLEMS = (
     "svm-table-5-4",
     "svm-table-5-5",
@@ -106,7 +101,27 @@ def _point(ax, value, row, **style):
         ax.plot(value, row, "o", **style)
 
 
-def draw(path, names, keys, ours, folder):
+def gains_shown(folder, *, keys, ours):
+    """Problems, and gains here and published by problem and rival."""
+    found = gains(PROBLEMS, keys, ours, folder)
+    names = [name for name in PROBLEMS if any((name, key) in found for key in keys)]
+    theirs = {
+        key: {name: published_gain(name, key) for name in names}
+        for key in keys
+        if key in PRINTED
+    }
+    here = {
+        key: {
+            name: [round(float(v), 3) for v in found[name, key]]
+            for name in names
+            if (name, key) in found
+        }
+        for key in keys
+    }
+    return {"names": names, "here": here, "theirs": theirs}
+
+
+def draw(data, path):
     """A panel for each rival; published gains are rings."""
     import matplotlib as mpl
 
@@ -114,8 +129,7 @@ def draw(path, names, keys, ours, folder):
     import matplotlib.pyplot as plt
 
     mpl.rcParams["svg.hashsalt"] = "kinlearn"  # the same file from the same figures
-    found = gains(names, keys, ours, folder)
-    names = [name for name in names if any((name, key) in found for key in keys)]
+    names, keys = data["names"], list(data["here"])
     figure, axes = plt.subplots(
         1,
         len(keys),
@@ -127,11 +141,11 @@ def draw(path, names, keys, ours, folder):
     for ax, key in zip(axes, keys, strict=True):
         ax.axvline(0, color=_GREY, lw=1)
         for row, name in enumerate(names):
-            if (name, key) in found:
-                mean, low, high = found[name, key]
+            if name in data["here"][key]:
+                mean, low, high = data["here"][key][name]
                 ax.plot([low, high], [row, row], color=_HERE, lw=1.2)
                 _point(ax, mean, row, color=_HERE, ms=4.5)
-            theirs = published_gain(name, key) if key in PRINTED else None
+            theirs = data["theirs"].get(key, {}).get(name)
             if theirs is not None:
                 rings = True
                 _point(ax, theirs, row, mfc="none", mec=_THERE, ms=6.5, mew=1.4)
@@ -149,10 +163,24 @@ def draw(path, names, keys, ours, folder):
     figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
-    print_line(f"{path.name}: {len(names)} problems")
 
 
-def draw_privileged(path, folder):
+def errors_of_digits(folder):
+    """Errors by ranking and number of kept features: ours by method, and published."""
+    records = read_records(Path(folder) / privileged_selection.RECORDS.name)
+    return [
+        {
+            "title": f"{ranking.replace('_', ' ')}, {kept} kept",
+            "errors": privileged_selection.drawn(
+                records, "digits", ranking, kept
+            ).T.tolist(),
+            "published": list(published[:2]),
+        }
+        for (ranking, kept), published in privileged_selection.TABLES["digits"].items()
+    ]
+
+
+def draw_privileged(data, path):
     """Digits: errors by method, one panel for each number of kept features."""
     import matplotlib as mpl
 
@@ -160,20 +188,16 @@ def draw_privileged(path, folder):
     import matplotlib.pyplot as plt
 
     mpl.rcParams["svg.hashsalt"] = "kinlearn"
-    records = read_records(Path(folder) / privileged_selection.RECORDS.name)
     methods = privileged_selection.METHODS[:-1]
-    lines = list(privileged_selection.TABLES["digits"])
-    figure, axes = plt.subplots(1, len(lines), figsize=(10, 2.4), layout="constrained")
-    for ax, (ranking, kept) in zip(axes, lines, strict=True):
-        drawn = privileged_selection.drawn(records, "digits", ranking, kept)
-        for row, values in enumerate(drawn.T[: len(methods)] if len(drawn) else ()):
+    figure, axes = plt.subplots(1, len(data), figsize=(10, 2.4), layout="constrained")
+    for ax, line in zip(axes, data, strict=True):
+        for row, values in enumerate(line["errors"][: len(methods)]):
             color = _HERE if row == 1 else "#8a8d91"
             ax.plot(values, [row] * len(values), ".", color=color, alpha=0.5, ms=5)
             ax.plot(np.mean(values), row, "D", color=color, ms=6)
-        published = privileged_selection.TABLES["digits"][ranking, kept]
         ring = {"mfc": "none", "mec": _THERE, "ms": 7, "mew": 1.4}
-        ax.plot(published[:2], [0, 1], "o", **ring)
-        ax.set_title(f"{ranking.replace('_', ' ')}, {kept} kept", fontsize="medium")
+        ax.plot(line["published"], [0, 1], "o", **ring)
+        ax.set_title(line["title"], fontsize="medium")
         ax.set_xlabel("error, %")
         ax.set_ylim(len(methods) - 0.5, -0.5)
         ax.set_yticks(range(len(methods)), methods if ax is axes[0] else [])
@@ -181,21 +205,13 @@ def draw_privileged(path, folder):
             ax.spines[side].set_visible(False)
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
-    print_line(f"{path.name}: {len(lines)} panels")
 
 
-def main(arguments=None):
-    """Draw all; the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.cai_pictures")
-    parser.add_argument("--results", default=RECORDS, help="folder of the records")
-    parser.add_argument("--to", type=Path, default=STATIC, help="folder of pictures")
-    options = parser.parse_args(arguments)
-    folder = options.results
-    draw(options.to / "svm-published.svg", PROBLEMS, PRINTED, OURS, folder)
-    draw(options.to / "svm-controls.svg", PROBLEMS, CONTROLS[1:], SEARCHED, folder)
-    draw_privileged(options.to / "svm-privileged.svg", folder)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+PICTURES = {  # what a picture shows, and how it is drawn
+    "svm-published.svg": (partial(gains_shown, keys=PRINTED, ours=OURS), draw),
+    "svm-controls.svg": (
+        partial(gains_shown, keys=CONTROLS[1:], ours=SEARCHED),
+        draw,
+    ),
+    "svm-privileged.svg": (errors_of_digits, draw_privileged),
+}

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from benchmarks.environment import RECORDS
 from benchmarks.field import picture
+from benchmarks.quality import al_stouhi_pictures, cai_pictures
 
 __all__ = ["FIGURES", "Figure", "is_drawn"]
 
@@ -94,4 +95,11 @@ def is_drawn(path, figure, folder=RECORDS):
     return found is not None and found[1] == figure.code(folder)
 
 
-FIGURES = {"field.svg": Figure(picture.data, picture.draw)}
+FIGURES = {
+    name: Figure(data, draw)
+    for name, (data, draw) in {
+        "field.svg": (picture.data, picture.draw),
+        **al_stouhi_pictures.PICTURES,
+        **cai_pictures.PICTURES,
+    }.items()
+}

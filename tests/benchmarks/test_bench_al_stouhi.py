@@ -3,12 +3,9 @@
 import json
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from benchmarks.environment import RECORDS
 from benchmarks.quality import transfer
-from benchmarks.quality.al_stouhi_pictures import PICTURES, STATIC, digest, digest_in
 from benchmarks.quality.al_stouhi_scores import BEST, best_of, f_lambda, scores_by_size
 from benchmarks.quality.al_stouhi_tables import TABLES
 from benchmarks.quality.clustering import contenders
@@ -18,13 +15,6 @@ from benchmarks.quality.ranks import Results
 from benchmarks.quality.transfer_weights import after_a_round, kept, two_labels
 
 CURVE = PROTOCOLS["rare-curve-rec-talk-5"]
-
-
-@pytest.mark.parametrize("name", PICTURES)
-def test_pictures_show_what_the_records_have(name):
-    make, _ = PICTURES[name]
-    hint = "run python -m benchmarks.quality.al_stouhi_pictures"
-    assert digest_in(STATIC / f"{name}.svg") == digest(make(RECORDS)), hint
 
 
 def write(folder, protocol, contender, scores):
