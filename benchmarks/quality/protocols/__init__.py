@@ -3,6 +3,7 @@
 from benchmarks.quality.protocols import (
     abstaining,
     al_stouhi_printed,
+    bayesnet,
     cai_printed,
     clustering,
     kin,
@@ -18,6 +19,7 @@ from benchmarks.quality.protocols import (
 __all__ = [
     "abstaining",
     "al_stouhi_printed",
+    "bayesnet",
     "cai_printed",
     "clustering",
     "kin",
