@@ -1,16 +1,17 @@
 """Eleven methods on made tasks: tables 5.5 to 5.7 of Faddoul 2012.
 
 Section 5.1.1: "DS_1 consists of two tasks T_1 and T_2, having three and two labels";
-"For both DS_1 and DS_2 we generate 100 examples per class"; DS_3 "consists of five tasks
-each having six labels [...] 25 examples are generated per each class in each task";
-"90% of mass concentrated over y and the rest distributed equally over the other labels".
+"For both DS_1 and DS_2 we generate 100 examples per class"; DS_3 "consists of five
+tasks each having six labels [...] 25 examples are generated per each class in each
+task"; "90% of mass concentrated over y and the rest distributed equally over the other
+labels".
 
 Section 5.3.1: "5 random shuffles of 5-fold cross validation"; "the algorithm stops at a
 certain branch when 80% of the examples are from the same class label"; "For single task
-C4.5 and MT-DT we did not use boosting"; "The size of the random forests was to 20 by CV.
-However, the number of boosting iterations for stump based methods was set to 10 by CV.
-The parameter N-Best was set to 2 x N, where N is the number of tasks and N-Best-Per-Task
-was set to 2."
+C4.5 and MT-DT we did not use boosting"; "The size of the random forests was to 20 by
+CV. However, the number of boosting iterations for stump based methods was set to 10 by
+CV. The parameter N-Best was set to 2 x N, where N is the number of tasks and N-Best-
+Per-Task was set to 2."
 
 *Silent:* parameters of the random networks, and labels of DS_2. Two generators are
 played: that of `make_bayesnet_tasks`, which was set by the column RF (``default``), and
@@ -18,9 +19,10 @@ one with six patterns twice as far apart (``apart``), under which AMH comes near
 figure on DS_1. In place of 5 times 5 folds of one set, 20 sets are made, each with as
 many training rows as four folds have, and 300 test rows of each class.
 
-*Controls:* what is gained over AMH may be depth, the number of rounds, or sharing. Trees
-of two levels for each task alone are as deep as two-task stumps; AMH has 30 rounds too;
-and the forest of `MultiTaskRandomForestClassifier` is played for each task alone.
+*Controls:* what is gained over AMH may be depth, the number of rounds, or sharing.
+Trees of two levels for each task alone are as deep as two-task stumps; AMH has 30
+rounds too; and the forest of `MultiTaskRandomForestClassifier` is played for each task
+alone.
 """
 
 from benchmarks.quality.bayesnet_columns import (

@@ -14,13 +14,13 @@ Section 4, school: "we converted categorical features into binary vectors, we us
 random splits of the data, we trained our models with 75% of all the samples from each
 school/task and we used the percentage of explained variance".
 
-*Silent:* trees, features at a node, and leaf size. For landmine 100 trees, all
-features and leaves of one row are played; for school 100 trees, K = 9 and leaves of
-20 rows; of the settings that were tried these came nearest to the published curves.
-No line, no offsets. Nor is it said whether K counts columns that are constant at the
-node, as most indicators of schools are: scikit-learn's forest may take them, ours does
-not, so that both are played with indicators. AUC is of all test rows. Basic extra trees are played twice: our
-forest without task splits, and scikit-learn's forest, blind to tasks.
+*Silent:* trees, features at a node, and leaf size. For landmine 100 trees, all features
+and leaves of one row are played; for school 100 trees, K = 9 and leaves of 20 rows; of
+the settings that were tried these came nearest to the published curves. No line, no
+offsets. Nor is it said whether K counts columns that are constant at the node, as most
+indicators of schools are: scikit-learn's forest may take them, ours does not, so that
+both are played with indicators. AUC is of all test rows. Basic extra trees are played
+twice: our forest without task splits, and scikit-learn's forest, blind to tasks.
 """
 
 from benchmarks.quality.metrics import AUC, EXPLAINED_VARIANCE
