@@ -6,6 +6,7 @@ from pathlib import Path
 from benchmarks.jsonlines import read_records
 from benchmarks.quality import (
     mtboost_penalties,
+    papers_tables,
     transfer_noise,
     transfer_rows,
     transfer_targets,
@@ -38,7 +39,13 @@ def _drawn(names, folder, *, module, **options):
     return markdown(module.table(records, **options))
 
 
+def _rows(names, folder, *, rows):
+    """The table that a function draws by itself."""
+    return markdown(rows(names, folder))
+
+
 TABLES = {
+    **{kind: partial(_rows, rows=each) for kind, each in papers_tables.TABLES.items()},
     "mtboost-penalties": partial(_drawn, module=mtboost_penalties),
     "transfer-noise": partial(_drawn, module=transfer_noise, noise=True),
     "transfer-near": partial(_drawn, module=transfer_noise, noise=False),
