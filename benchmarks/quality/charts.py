@@ -150,7 +150,7 @@ def draw(panels, columns=2):
     Parameters
     ----------
     panels : sequence of Curves or Points
-        From left to right, then down.
+        From left to right, then down; those of no rows are left out.
     columns : int, default=2
         Panels beside each other.
 
@@ -159,6 +159,7 @@ def draw(panels, columns=2):
     str
         The file's text.
     """
+    panels = [each for each in panels if not isinstance(each, Points) or each.rows]
     body, top, right = [], 8, 0
     for first in range(0, len(panels), columns):
         left = 8
