@@ -44,11 +44,15 @@ PAGES = tuple(
     _DOCS / f"{name}.md"
     for name in (
         "benchmarks/gradient_boosting",
+        "benchmarks/boosting",
+        "benchmarks/boosting_cells",
+        "benchmarks/extra_trees",
         "benchmarks/index",
         "benchmarks/intervals",
         "benchmarks/kin",
         "benchmarks/kin_cells",
         "benchmarks/mtboost",
+        "benchmarks/mtboost_cells",
         "benchmarks/transfer",
         "papers/reproduced",
     )

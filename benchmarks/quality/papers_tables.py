@@ -54,12 +54,17 @@ _FORESTS = (
     (f"{_FOREST} 0.25", "extra trees, each task alone"),
     (f"{_FOREST} 0.25", "one-hot tasks, K of the columns that vary"),
 )
-GAINS = {
+_DEFAULTS = tuple(
+    ("kinlearn extra trees (defaults)", peer)
+    for peer in ("lightgbm", "lightgbm-pooled", "catboost", "hist-gradient-boosting")
+)
+PAPERS = {
     "mtboost": _BOOSTERS,
     "bayesnet": _STUMPS,
     "boosting": _DIGITS,
     "simm": _FORESTS,
 }
+GAINS = {**PAPERS, "landmine": _DEFAULTS, "school": _DEFAULTS}
 
 
 def short(name):
@@ -141,8 +146,9 @@ def _side_by_side(names, folder):
 
 
 def _title(name):
-    """A protocol's name without its family."""
-    return name.partition("-")[2].replace("-", " ")
+    """A protocol's name, without its family if that is a paper's."""
+    family, _, rest = name.partition("-")
+    return rest.replace("-", " ") if family in PAPERS else name
 
 
 def _numbers(scores):
@@ -165,7 +171,12 @@ def _gains(names, folder):
     rows = [["", "against", *(_title(each.name) for each in protocols)]]
     for ours, other in GAINS[protocols[0].name.partition("-")[0]]:
         cells = [
-            _difference(scores_of(protocol, folder), ours, other)
+            _difference(
+                scores_of(protocol, folder),
+                ours,
+                other,
+                test=protocol.name.startswith("mtboost"),
+            )
             for protocol in protocols
         ]
         if any(cell != "-" for cell in cells):
@@ -173,7 +184,7 @@ def _gains(names, folder):
     return rows
 
 
-def _difference(found, ours, other):
+def _difference(found, ours, other, test):
     """Mean with the corrected interval, on how many better, and the plain t test."""
     gains = found.difference(ours, other)
     if not gains:
@@ -182,10 +193,11 @@ def _difference(found, ours, other):
     interval = corrected_interval(gains, found.test_ratio)
     text = f"{interval.mean:+.{digits}f}"
     if len(gains) > 1:
-        p = ttest_rel(gains, np.zeros(len(gains))).pvalue if np.ptp(gains) else 1.0
         better = sum(gain > 0 for gain in gains)
         limits = f"{interval.low:+.{digits}f}, {interval.high:+.{digits}f}"
-        text += f" [{limits}], {better} of {len(gains)}, t {p:.2g}"
+        text += f" [{limits}], {better} of {len(gains)}"
+        if test and np.ptp(gains):
+            text += f", p {ttest_rel(gains, np.zeros(len(gains))).pvalue:.1g}"
     return text
 
 
