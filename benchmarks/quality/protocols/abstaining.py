@@ -15,7 +15,8 @@ classes"; "For MTAA [...] between each pair (task, class)".
 *Silent:* how the rows of a task were drawn. Played: half of them of the digit
 (``half``), a third (``third``), as many as printed of the digit and as many of the rest
 (``both``), at random (``random``); the rest is of the digits named. Rows are drawn anew
-for each task. Which way the 22 figures by task speak for is asked of the records.
+for each task, so that draws hardly share any: they count as independent. Which way the
+22 figures by task speak for is asked of the records.
 
 *Controls:* trees of two levels for each task alone are as deep as two-task stumps, and
 share nothing; MTAA of one level boosts the tasks together, and shares nothing.
@@ -102,6 +103,7 @@ def _declare(n_tasks, way):
         contenders=CONTENDERS + (ROUNDS if n_tasks == 10 else ()),
         baseline=_ADABOOST,
         published=published,
+        independent=True,
     )(split)
 
 
