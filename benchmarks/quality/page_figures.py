@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.environment import RECORDS
 from benchmarks.field import picture
-from benchmarks.quality import al_stouhi_pictures, cai_pictures
+from benchmarks.quality import al_stouhi_pictures, cai_pictures, papers_figures
 
 __all__ = ["FIGURES", "Figure", "is_drawn"]
 
@@ -101,5 +101,6 @@ FIGURES = {
         "field.svg": (picture.data, picture.draw),
         **al_stouhi_pictures.PICTURES,
         **cai_pictures.PICTURES,
+        **papers_figures.PICTURES,
     }.items()
 }

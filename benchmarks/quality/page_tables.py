@@ -13,6 +13,7 @@ from benchmarks.quality import (
     clustering_updates,
     headlines,
     mtboost_penalties,
+    papers_tables,
     privileged_selection,
     transfer_noise,
     transfer_rows,
@@ -130,6 +131,11 @@ def _privileged_features(names, folder):
     return markdown(privileged_selection.features(records))
 
 
+def _rows(names, folder, *, rows):
+    """The table that a function draws by itself."""
+    return markdown(rows(names, folder))
+
+
 TABLES = {
     **al_stouhi_tables.TABLES,
     **transfer_weights.TABLES,
@@ -155,6 +161,7 @@ TABLES = {
     "cai-verdicts": partial(_protocols, draw=cai_tables.verdicts),
     "privileged": _privileged,
     "privileged-features": _privileged_features,
+    **{kind: partial(_rows, rows=each) for kind, each in papers_tables.TABLES.items()},
     "mtboost-penalties": partial(_drawn, module=mtboost_penalties),
     "transfer-noise": partial(_drawn, module=transfer_noise, noise=True),
     "transfer-near": partial(_drawn, module=transfer_noise, noise=False),

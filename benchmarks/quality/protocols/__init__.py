@@ -2,6 +2,7 @@
 
 from benchmarks.quality.protocols import (
     abstaining,
+    bayesnet,
     cai_printed,
     clustering,
     kin,
@@ -16,6 +17,7 @@ from benchmarks.quality.protocols import (
 
 __all__ = [
     "abstaining",
+    "bayesnet",
     "cai_printed",
     "clustering",
     "kin",
