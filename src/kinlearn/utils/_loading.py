@@ -18,7 +18,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import get_tags
 
-from kinlearn.utils._loaded import UnsoundModelError, check_sparse, demand
+from kinlearn.utils._loaded import (
+    UnsoundModelError,
+    check_finite,
+    check_sparse,
+    demand,
+)
 
 __all__ = ["CheckedWhenLoaded", "check_inside", "checked_together", "objects"]
 
@@ -60,6 +65,18 @@ _AXES: dict[str, tuple[str | None, ...]] = {
          "_y_train_std"),
         (),
     ),
+}  # fmt: skip
+# Of ours: what predictions are made of, beside what each method checks by itself.
+_OURS = {
+    "FF", "ZF", "ZZ", "alone", "averages", "center", "centre", "class_weight", "coef",
+    "coef_", "crowd_weights_", "dual_coef_", "effects", "embedding_",
+    "fixed_covariance", "high", "inflation", "intercept", "intercept_", "low",
+    "observed", "offsets", "offsets_", "predicted", "rows", "scale", "scale_", "scales",
+    "shift", "sign", "spread", "square", "task_weight", "term_scale", "term_shift",
+    "theta", "unseen_weights_", "variance", "votes", "weight", "weights", "weights_",
+    "_class_share", "_deviations", "_effects", "_grams", "_lambdas", "_level",
+    "_log_fractions", "_mean", "_means", "_medians", "_offsets", "_scale", "_solution",
+    "_theta",
 }  # fmt: skip
 _LOGARITHMS = ("feature_log_prob_", "class_log_prior_")  # of 0, too
 _TRUNKS = ("_forest", "_gb", "_iforest", "_bagging")  # whose trees get X unchecked
@@ -141,9 +158,13 @@ def check_inside(model: Any, stop: tuple[type, ...] = ()) -> None:
         kind = type(one)
         if sp.issparse(one):
             check_sparse(one)
-        if not kind.__module__.startswith("sklearn."):
+        ours = kind.__module__.startswith("kinlearn.")
+        if not ours and not kind.__module__.startswith("sklearn."):
             continue
         try:
+            if ours:
+                _check_ours(one)
+                continue
             _check_numbers(one)
             for name in vars(one).keys() & _CHECKS.keys():
                 package, check = _CHECKS[name]
@@ -188,6 +209,14 @@ def _check_numbers(one: Any) -> None:
                 ),
                 f"{name} of shape {shape}",
             )
+
+
+def _check_ours(one: Any) -> None:
+    for name in vars(one).keys() & _OURS:
+        value = vars(one)[name]
+        for array in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(array, np.ndarray) and array.dtype.kind == "f":
+                check_finite(name, array)
 
 
 def _check_finite(one: Any, name: str, array: Any) -> None:
