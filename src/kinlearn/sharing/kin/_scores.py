@@ -10,7 +10,13 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.inspection import permutation_importance
-from sklearn.metrics import accuracy_score, check_scoring, get_scorer, r2_score
+from sklearn.metrics import (
+    accuracy_score,
+    check_scoring,
+    get_scorer,
+    get_scorer_names,
+    r2_score,
+)
 from sklearn.utils import Bunch, check_random_state
 
 from kinlearn.tasks import TaskData
@@ -69,6 +75,11 @@ class Scores:
         origin: np.ndarray,
         data: TaskData,
     ) -> None:
+        if isinstance(scoring, str) and scoring not in get_scorer_names():
+            raise ValueError(
+                f"scoring={scoring!r} is no scorer of scikit-learn's. Take a name of "
+                "sklearn.metrics.get_scorer_names(), or pass a scorer."
+            )
         self._scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
         self._X, self._origin = X, origin
         self._y, self._classes = data.y, data.classes
