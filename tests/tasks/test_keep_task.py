@@ -220,5 +220,7 @@ def test_text_before_a_scaler_is_an_error_with_a_remedy(method):
     X = pd.DataFrame({"x": [1.0, 2.0], "task": ["a", "b"]})
     text = X.assign(x=["low", "high"])
     scaler = keep_task(StandardScaler(), task="task").fit(X)
-    with pytest.raises(ValueError, match=r"StandardScaler takes numbers.*'low'.*Encode"):
+    with pytest.raises(
+        ValueError, match=r"StandardScaler takes numbers.*'low'.*Encode"
+    ):
         getattr(scaler, method)(text)

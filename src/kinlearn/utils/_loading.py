@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
 from kinlearn.utils._loaded import (
@@ -27,7 +28,7 @@ from kinlearn.utils._loaded import (
 
 __all__ = ["CheckedWhenLoaded", "check_inside", "checked_together", "objects"]
 
-_PLAIN = (str, bytes, int, float, type(None), np.generic)
+_PLAIN = {str, bytes, bool, int, float, type(None), np.float64, np.int64, np.str_}
 _REMEDY = "The model is damaged, or somebody changed it: save it again."
 
 # What predictions are made of: its last axes, by the estimator's features (F) and
@@ -80,6 +81,9 @@ _OURS = {
 }  # fmt: skip
 _LOGARITHMS = ("feature_log_prob_", "class_log_prior_")  # of 0, too
 _TRUNKS = ("_forest", "_gb", "_iforest", "_bagging")  # whose trees get X unchecked
+
+# there are thousands of them in a booster, which is checked as a whole
+_TREES_OF_ARRAYS = "sklearn.ensemble._hist_gradient_boosting.predictor"
 
 _waiting: ContextVar[list[Any] | None] = ContextVar("waiting", default=None)
 
@@ -135,7 +139,12 @@ def objects(model: Any, stop: tuple[type, ...] = ()) -> Iterator[Any]:
     waiting, seen = [model], set()
     while waiting:
         one = waiting.pop()
-        if isinstance(one, _PLAIN) or id(one) in seen:
+        kind = type(one)
+        if kind in _PLAIN or (kind is np.ndarray and one.dtype != object):
+            continue
+        if kind.__module__ == _TREES_OF_ARRAYS:
+            continue
+        if id(one) in seen:
             continue
         seen.add(id(one))
         if isinstance(one, dict):
@@ -158,12 +167,11 @@ def check_inside(model: Any, stop: tuple[type, ...] = ()) -> None:
         kind = type(one)
         if sp.issparse(one):
             check_sparse(one)
-        ours = kind.__module__.startswith("kinlearn.")
-        if not ours and not kind.__module__.startswith("sklearn."):
-            continue
+        theirs = kind.__module__.startswith("sklearn.")
         try:
-            if ours:
+            if kind.__module__.startswith("kinlearn."):
                 _check_ours(one)
+            if not theirs or not isinstance(one, BaseEstimator):
                 continue
             _check_numbers(one)
             for name in vars(one).keys() & _CHECKS.keys():
@@ -380,7 +388,10 @@ def _check_booster(model: Any, rounds: Any) -> None:
     )
     if not trees:
         return
-    nodes = np.concatenate([tree.nodes for tree in trees])
+    dtype = trees[0].nodes.dtype
+    demand(all(tree.nodes.dtype == dtype for tree in trees), "nodes")
+    # as bytes: fields are compared, one by one, whenever arrays of them are joined
+    nodes = np.concatenate([tree.nodes.view(np.uint8) for tree in trees]).view(dtype)
     sizes = np.array([len(tree.nodes) for tree in trees])
     n_sets = np.array([len(tree.raw_left_cat_bitsets) for tree in trees])
     sets, inner = np.flatnonzero(nodes["is_categorical"]), nodes["is_leaf"] == 0
