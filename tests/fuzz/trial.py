@@ -112,7 +112,12 @@ class _Trial:
         self.is_classifier = is_classifier(estimator) or hasattr(
             estimator, "fit_resample"
         )
-        self.inputs = make_inputs(case["inputs"], self.is_classifier, "task" in params)
+        self.inputs = make_inputs(
+            case["inputs"],
+            self.is_classifier,
+            "task" in params,
+            list in estimator._parameter_constraints.get("task", ()),
+        )
         given = {k: resolve(v, self.inputs) for k, v in case["params"].items()}
         if "task" in params:
             given.setdefault("task", self.inputs.task)
