@@ -87,7 +87,13 @@ class Scores:
         if self._scorer is not None:  # if it does not suit, before the long part
             n_rows = data.n_samples
             shape = (n_rows,) if data.classes is None else (n_rows, len(data.classes))
-            self.of(np.full(shape, 1.0 / shape[-1]), np.arange(n_rows))
+            try:
+                self.of(np.full(shape, 1.0 / shape[-1]), np.arange(n_rows))
+            except (AttributeError, TypeError, ValueError) as error:
+                raise ValueError(
+                    f"scoring={scoring!r} cannot score this y, or these predictions "
+                    f"({error}). Take a metric of its kind, or None."
+                ) from error
 
     def of(self, values: np.ndarray, rows: np.ndarray) -> float:
         """The score of numbers or probabilities for training rows; NaN if undefined."""
