@@ -26,7 +26,7 @@ COMPILE := $(INSTALL) --no-build-isolation --no-deps
 .DELETE_ON_ERROR:
 .PHONY: demo test test-all lint types test-suite test-slow test-doctest \
         test-kernels-debug test-sanitized test-ray test-oldest coverage docs wheel \
-        cross-check test-aarch64 fuzz endurance bench-speed bench-quality help clean
+        cross-check test-aarch64 test-free-threaded fuzz endurance bench-speed bench-quality help clean
 
 help:
 	@echo "make demo            set up, then show what kinlearn does"
@@ -37,6 +37,7 @@ help:
 	@echo "make wheel           source archive and wheel, tried in an empty environment"
 	@echo "make cross-check     compile the kernels for ARM, Windows and macOS"
 	@echo "make test-aarch64    the kernels' tests on an emulated ARM processor"
+	@echo "make test-free-threaded  the kernels' and threads' tests without the GIL"
 	@echo "make test-sanitized  kernels' tests and a round of fuzzing, with sanitizers"
 	@echo "make fuzz            look for faults, for a night [FUZZ_SECONDS=...]"
 	@echo "make endurance       threads, memory and workers that are killed, for an hour"
@@ -142,6 +143,11 @@ cross-check: $(STAMPS)/package
 test-aarch64: $(STAMPS)/package
 	@$(INSTALL) ziglang
 	tools/aarch64_tests.sh $(BIN)/python $(BUILD)/release build/aarch64
+
+# Not among the others: where there is no such Python, it builds one; needs Debian.
+test-free-threaded: $(STAMPS)/build
+	tools/free_threaded_tests.sh $(BIN)/python build/free-threaded tests/_kernels \
+	  tests/boosting/gradient/test_threads.py tests/endurance/test_endurance_threads.py
 
 # Every test that is quick, in an environment of its own, with the lowest versions
 # that pyproject.toml names for the package, its extras and the tests.

@@ -23,6 +23,7 @@ CHOICES: dict[str, dict[Any, int]] = {
     "n_tasks": {3: 5, 2: 3, 1: 2, 8: 2, 40: 1},
     "tasks": {"equal": 6, "none": 2, "uneven": 3, "tiny": 2, "own": 1, "gaps": 1},
     "task_values": {"int": 5, "negative": 1, "text": 3, "large": 1, "float": 1},
+    "levels": {0: 6, 1: 2, 2: 1},  # columns above the task, where there is a path
     "container": {"array": 6, "frame": 5, "polars": 2, "csr": 2, "csc": 1, "list": 1},
     "dtype": {"f8": 8, "f4": 3, "i8": 2, "u1": 1, "?": 1, "f2": 1, "O": 1},
     "order": {"C": 4, "F": 2, "strided": 1, "readonly": 1},
@@ -99,7 +100,7 @@ class Inputs:
     y: np.ndarray
     weights: np.ndarray | None
     rows: Any
-    task: str | int | None
+    task: str | int | list | None
     task_values: list
     n_features: int
 
@@ -115,7 +116,9 @@ def draw_recipe(rng: random.Random) -> dict[str, Any]:
     return recipe
 
 
-def make_inputs(recipe: dict[str, Any], is_classifier: bool, has_task: bool) -> Inputs:
+def make_inputs(
+    recipe: dict[str, Any], is_classifier: bool, has_task: bool, has_path: bool = False
+) -> Inputs:
     """The inputs of a recipe, for an estimator of some kind."""
     r = DEFAULTS | recipe
     rng = np.random.default_rng(r.get("seed", 0))
@@ -124,9 +127,16 @@ def make_inputs(recipe: dict[str, Any], is_classifier: bool, has_task: bool) -> 
     features = _features(r, rng)
     y = _target(r, rng, codes, features, is_classifier)
     tasks = None if r["tasks"] == "none" or not has_task else _task_column(r, codes)
+    n_levels = 0 if tasks is None or not has_path else r["levels"]
+    if n_levels:  # the coarsest first
+        above = [codes // 3.0 ** (j + 1) // 1 for j in reversed(range(n_levels))]
+        features = np.column_stack([*above, features])
     X = _container(r, features, tasks, np.random.default_rng(r.get("seed", 0) + 2))
     rows = _rows_to_predict(r, features, tasks)
-    key = None if tasks is None else "task" if r["container"] in _FRAMES else -1
+    is_frame = r["container"] in _FRAMES
+    key: Any = None if tasks is None else "task" if is_frame else -1
+    if n_levels:
+        key = [*(X.columns[:n_levels] if is_frame else range(n_levels)), key]
     values = [] if tasks is None else list(dict.fromkeys(tasks.tolist()))
     return Inputs(X, y, _weights(r, rng, codes), rows, key, values, features.shape[1])
 

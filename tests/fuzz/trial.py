@@ -112,7 +112,12 @@ class _Trial:
         self.is_classifier = is_classifier(estimator) or hasattr(
             estimator, "fit_resample"
         )
-        self.inputs = make_inputs(case["inputs"], self.is_classifier, "task" in params)
+        self.inputs = make_inputs(
+            case["inputs"],
+            self.is_classifier,
+            "task" in params,
+            list in estimator._parameter_constraints.get("task", ()),
+        )
         given = {k: resolve(v, self.inputs) for k, v in case["params"].items()}
         if "task" in params:
             given.setdefault("task", self.inputs.task)
@@ -237,11 +242,18 @@ class _Trial:
             self._call("fit", inputs.X, inputs.y, must_work=True, **self.options)
             self._same(found, "a second fit")
         elif then == "pickle":
-            self.model = pickle.loads(pickle.dumps(self.model))
+            self._load()
             self._same(found, "pickle")
         elif then in {"partial_fit", "add_task"} and hasattr(self.model, then):
             self._call(then, inputs.X, inputs.y)
             self._predictions()
+
+    def _load(self) -> None:
+        """What a fit left behind is not refused."""
+        try:
+            self.model = pickle.loads(pickle.dumps(self.model))
+        except ValueError as error:
+            raise _Finding("refused", "pickle", f"loading: {error}") from error
 
     def _same(self, found: dict[str, Any], what: str) -> None:
         again = self._predictions()

@@ -22,7 +22,7 @@ from kinlearn.trees import (
     MultiTaskExtraTreesRegressor,
     MultiTaskRandomForestClassifier,
 )
-from kinlearn.utils._loaded import checked_together
+from kinlearn.utils._loading import checked_together
 from tests.registry import ESTIMATORS
 
 NAMES = [type(estimator).__name__ for estimator in ESTIMATORS]

@@ -303,3 +303,10 @@ def test_a_column_that_a_task_never_measures_says_nothing(library):
     mine = TASK == 1
     by_hand = booster.fit(features[mine, :2], Y[mine]).predict(features[mine, :2])
     assert_allclose(model.predict(rows)[mine], by_hand)
+
+
+def test_categories_for_an_estimator_of_numbers_are_an_error_in_fit():
+    X = pd.DataFrame({"x": [1.6, 0.5, -0.1], "task": [0, 1, 0]})
+    model = TaskAsFeature(LogisticRegression(), task="task", encoding="category")
+    with pytest.raises(ValueError, match=r"LogisticRegression does not.*onehot"):
+        model.fit(X, [1, 1, 0])

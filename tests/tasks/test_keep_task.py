@@ -213,3 +213,14 @@ def test_missing_columns_lead_to_privileged():
     keep = keep_task(StandardScaler(), task=None).fit(old.to_numpy())
     with pytest.raises(ValueError, match=r"privileged=\["):
         keep.transform(new.to_numpy())
+
+
+@pytest.mark.parametrize("method", ["fit", "fit_transform", "transform"])
+def test_text_before_a_scaler_is_an_error_with_a_remedy(method):
+    X = pd.DataFrame({"x": [1.0, 2.0], "task": ["a", "b"]})
+    text = X.assign(x=["low", "high"])
+    scaler = keep_task(StandardScaler(), task="task").fit(X)
+    with pytest.raises(
+        ValueError, match=r"StandardScaler takes numbers.*'low'.*Encode"
+    ):
+        getattr(scaler, method)(text)

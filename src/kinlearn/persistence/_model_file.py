@@ -25,7 +25,8 @@ from typing import Any
 from kinlearn.persistence._packing import packed, unpack
 from kinlearn.persistence._trusted import TRUSTED, is_trusted, name_today
 from kinlearn.utils import import_optional, replacing
-from kinlearn.utils._loaded import UnsoundModelError, checked_together
+from kinlearn.utils._loaded import UnsoundModelError
+from kinlearn.utils._loading import checked_together
 from kinlearn.utils._values import show_values
 
 __all__ = ["SavedModel", "open_model", "write_model"]

@@ -18,7 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from kinlearn.persistence._trusted import FORMER_ATTRIBUTES
-from kinlearn.utils._loaded import UnsoundModelError, check_sparse
+from kinlearn.utils._loaded import UnsoundModelError
+from kinlearn.utils._loading import check_inside, objects
 from kinlearn.utils._sklearn import tree_predictor
 
 __all__ = [
@@ -170,31 +171,15 @@ def unpack(model: Any) -> Any:
             vars(owner)[key] = value.unpacked(owner)
         elif isinstance(value, dict | list | tuple | np.ndarray):
             vars(owner)[key] = _mapped(value, _unpack_parameter)
-        elif _is(value, "sklearn.tree._tree", "Tree"):
-            _check_tree(value, owner)
-        elif sp.issparse(value):
-            check_sparse(value)
-        elif key == "_n_support" and kind.__module__.startswith("sklearn.svm"):
-            _check_machine(owner)
+    check_inside(model)
     return model
 
 
 def attributes(model: Any) -> Iterator[tuple[Any, str, Any]]:
     """Every attribute of every object in the model."""
-    waiting, seen = [model], set()
-    while waiting:
-        one = waiting.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        if isinstance(one, dict):
-            waiting += one.values()
-        elif isinstance(one, list | tuple):
-            waiting += one
-        elif hasattr(one, "__dict__") and not isinstance(one, type):
-            for key, value in vars(one).items():
-                yield one, key, value
-                waiting.append(value)
+    for one in objects(model):
+        for key, value in vars(one).items():
+            yield one, key, value
 
 
 def _inside_of_kin(model: Any) -> set[int]:
@@ -377,47 +362,6 @@ def _derived(feature: np.ndarray, forest: Any) -> dict[str, np.ndarray]:
     return {"right": right.astype(np.int32), "slot": slot.astype(np.int32)}
 
 
-def _check_tree(tree: Any, owner: Any) -> None:
-    """Refuse a tree of scikit-learn's that leads compiled code out of its arrays."""
-    left, right = tree.children_left, tree.children_right
-    split = left != -1
-    own = np.flatnonzero(split)
-    if not (
-        all(_within(child[split], tree.node_count) for child in (left, right))
-        and (left[split] > own).all()
-        and (right[split] > own).all()
-        and _within(tree.feature[split], tree.n_features)
-        and tree.n_features == getattr(owner, "n_features_in_", tree.n_features)
-        and np.isfinite(tree.value).all()
-    ):
-        raise UnsoundModelError(f"a tree in it {_APART}")
-
-
-def _check_machine(machine: Any) -> None:
-    """The same for a support vector machine, whose numbers libsvm believes."""
-    n = len(machine.support_)
-    numbers = machine._n_support
-    precomputed = machine.kernel == "precomputed"
-    width = 0 if precomputed else machine.n_features_in_
-    n_classes = len(getattr(machine, "classes_", (0, 1)))
-    if not (
-        (numbers >= 0).all()
-        and len(numbers) == (n_classes if hasattr(machine, "classes_") else 2)
-        and (numbers.sum() == n or not hasattr(machine, "classes_"))
-        and numbers[0] <= n
-        and machine.support_vectors_.shape[0] in (n, 0 if precomputed else n)
-        and (precomputed or machine.support_vectors_.shape[1] == width)
-        and machine._dual_coef_.shape == (max(n_classes - 1, 1), n)
-        and len(machine._intercept_) == n_classes * (n_classes - 1) // 2
-        and _within(machine.support_, machine.shape_fit_[0])
-    ):
-        raise UnsoundModelError(f"{type(machine).__name__} in it {_APART}")
-
-
-def _within(positions: np.ndarray, length: Any) -> bool:
-    return bool(((positions >= 0) & (positions < length)).all())
-
-
 class PackedTrees:
     """The trees of a booster of scikit-learn's."""
 
@@ -456,29 +400,8 @@ class PackedTrees:
                 nodes[name][arrays["is_leaf"] != 0] = arrays[name]
             elif name != "gain":
                 nodes[name] = arrays[name]
-        _check_trees(nodes, arrays, owner)
         parts = [np.split(nodes, np.cumsum(arrays["sizes"])[:-1])]
         for name in ("binned_left_cat_bitsets", "raw_left_cat_bitsets"):
             parts.append(np.split(arrays[name], np.cumsum(arrays["sets"])[:-1]))
         trees = iter([TreePredictor(*one) for one in zip(*parts, strict=True)])
         return [[next(trees) for _ in range(n)] for n in arrays["trees"].tolist()]
-
-
-def _check_trees(nodes: np.ndarray, arrays: dict[str, Any], owner: Any) -> None:
-    """Refuse numbers by which compiled code would read outside of the arrays."""
-    tree = np.repeat(np.arange(len(arrays["sizes"])), arrays["sizes"])
-    sets, inner = nodes["is_categorical"] != 0, nodes["is_leaf"] == 0
-    first = np.cumsum(arrays["sizes"]) - arrays["sizes"]
-    own = np.arange(len(tree)) - first[tree]
-    if not (
-        len(tree) == len(nodes)
-        and arrays["trees"].sum() == len(arrays["sizes"])
-        and (arrays["sizes"] > 0).all()
-        and (nodes["left"][inner] > own[inner]).all()
-        and (nodes["right"][inner] > own[inner]).all()
-        and _within(np.maximum(nodes["left"], nodes["right"]), arrays["sizes"][tree])
-        and np.isfinite(nodes["value"]).all()
-        and _within(nodes["feature_idx"], len(owner._bin_mapper.bin_thresholds_))
-        and _within(nodes["bitset_idx"][sets], arrays["sets"][tree[sets]])
-    ):
-        raise UnsoundModelError(f"the booster in it {_APART}")

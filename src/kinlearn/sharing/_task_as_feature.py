@@ -16,7 +16,7 @@ from kinlearn.sharing._fitting import (
     takes_codes,
 )
 from kinlearn.tables.internal import comes_from, open_table
-from kinlearn.utils._sklearn import StrOptions, target_encoder
+from kinlearn.utils._sklearn import StrOptions, safe_indexing, target_encoder
 from kinlearn.utils._typing import LabelRule, TaskColumn
 
 __all__ = ["TaskAsFeature"]
@@ -144,6 +144,23 @@ class TaskAsFeature(OneModel):
             estimator, task=task, unknown_task=unknown_task, label_sets=label_sets
         )
         self.encoding = encoding
+
+    def _fit_estimator(self, rows: TrainingRows) -> Any:
+        fitted = super()._fit_estimator(rows)
+        if self.encoding_ == "category" and not splits_categories(self.estimator):
+            # some take text for numbers when they are fitted, and cannot predict then
+            few = np.arange(1)
+            try:
+                fitted.predict(
+                    self._features(safe_indexing(rows.rest, few), rows.task[few])
+                )
+            except TypeError as error:
+                raise ValueError(
+                    f'encoding="category" needs an estimator that splits categories, '
+                    f"such as one with a categorical_features parameter; "
+                    f'{type(self.estimator).__name__} does not. Use encoding="onehot".'
+                ) from error
+        return fitted
 
     def _fit_features(self, rows: TrainingRows) -> tuple[Any, list[int]]:
         self.encoding_ = self._choose_encoding(rows.rest)

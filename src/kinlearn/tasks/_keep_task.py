@@ -1,5 +1,8 @@
 """The task column beside the features: put there, and kept by transformers."""
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from typing import Any, Self
 
@@ -163,10 +166,11 @@ class KeepTask(AllOrNothing, TransformerMixin, BaseEstimator):
             The fitted object.
         """
         _, rest, private = self._open_for_fit(X)
-        self.transformer_ = clone(self.transformer).fit(rest, y, **fit_params)
-        if private is not None:
-            self.privileged_transformer_ = clone(self.transformer)
-            self.privileged_transformer_.fit(private, y, **fit_params)
+        with _telling_of_text(self.transformer):
+            self.transformer_ = clone(self.transformer).fit(rest, y, **fit_params)
+            if private is not None:
+                self.privileged_transformer_ = clone(self.transformer)
+                self.privileged_transformer_.fit(private, y, **fit_params)
         remember_columns(self, self._columns)
         return self
 
@@ -191,13 +195,14 @@ class KeepTask(AllOrNothing, TransformerMixin, BaseEstimator):
         """
         table, rest, private = self._open_for_fit(X)
         self.transformer_ = clone(self.transformer)
-        out = _fit_transform(self.transformer_, rest, y, **fit_params)
         more = None
-        if private is not None:
-            self.privileged_transformer_ = clone(self.transformer)
-            more = _fit_transform(
-                self.privileged_transformer_, private, y, **fit_params
-            )
+        with _telling_of_text(self.transformer):
+            out = _fit_transform(self.transformer_, rest, y, **fit_params)
+            if private is not None:
+                self.privileged_transformer_ = clone(self.transformer)
+                more = _fit_transform(
+                    self.privileged_transformer_, private, y, **fit_params
+                )
         remember_columns(self, self._columns)
         return self._attach(out, more, table, self._columns.task)
 
@@ -217,11 +222,12 @@ class KeepTask(AllOrNothing, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         table = open_table(X)
         columns = self._match(table)
-        out = self.transformer_.transform(_take(table, X, columns, columns.features))
-        more = None
-        if columns.privileged and columns.n_columns == self._columns.n_columns:
-            private = _take(table, X, columns, columns.privileged)
-            more = self.privileged_transformer_.transform(private)
+        rest, more = _take(table, X, columns, columns.features), None
+        with _telling_of_text(self.transformer):
+            out = self.transformer_.transform(rest)
+            if columns.privileged and columns.n_columns == self._columns.n_columns:
+                private = _take(table, X, columns, columns.privileged)
+                more = self.privileged_transformer_.transform(private)
         return self._attach(out, more, table, columns.task)
 
     def _match(self, table: AnyTable) -> TaskColumns:
@@ -326,6 +332,22 @@ class KeepTask(AllOrNothing, TransformerMixin, BaseEstimator):
         tags.target_tags = inner.target_tags
         tags.requires_fit = True
         return tags
+
+
+@contextmanager
+def _telling_of_text(transformer: Any) -> Iterator[None]:
+    """Say what to do where a transformer of numbers meets text."""
+    try:
+        yield
+    except ValueError as error:
+        found = re.fullmatch("could not convert string to float: (.*)", str(error))
+        if found is None:
+            raise
+        raise ValueError(
+            f"{type(transformer).__name__} takes numbers, and a column of X holds "
+            f"{found[1]}. Encode text before, as keep_task(TableEncoder()) does, or "
+            "take a ColumnTransformer."
+        ) from error
 
 
 def _fit_transform(transformer: Any, X: Table, y: Any, **fit_params: Any) -> Any:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from numpy.linalg import LinAlgError
 
-from kinlearn.utils._loaded import CheckedWhenLoaded
+from kinlearn.utils._loading import CheckedWhenLoaded
 from kinlearn.utils._values import name_largest
 
 __all__ = [

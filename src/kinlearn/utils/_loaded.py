@@ -3,13 +3,9 @@
 Compiled code looks nothing up twice: a child of a node, a feature or a task is a place
 in memory. So what a file or a pickle says is checked once, before a model is used.
 Every estimator has ``_check_loaded()``, which raises `UnsoundModelError`; the functions
-here are what it calls. A pickle calls it for each estimator when it is put together; a
-model file, whose arrays are packed, when all of it is there (`checked_together`).
+here are what it calls.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -18,7 +14,6 @@ import scipy.sparse as sp
 from kinlearn.utils._values import show_values
 
 __all__ = [
-    "CheckedWhenLoaded",
     "UnsoundModelError",
     "check_below",
     "check_finite",
@@ -26,62 +21,12 @@ __all__ = [
     "check_sparse",
     "check_starts",
     "check_vectors",
-    "checked_together",
     "demand",
 ]
 
 
 class UnsoundModelError(ValueError):
     """A loaded model holds numbers that no fit leaves behind."""
-
-
-_waiting: ContextVar[list[Any] | None] = ContextVar("waiting", default=None)
-
-
-@contextmanager
-def checked_together() -> Iterator[None]:
-    """Check what is loaded in the block when it ends, and not before."""
-    mark = _waiting.set([])
-    try:
-        yield
-        for model in _waiting.get() or ():
-            _check(model)
-    finally:
-        _waiting.reset(mark)
-
-
-def _check(model: Any) -> None:
-    try:
-        model._check_loaded()
-    except UnsoundModelError as error:
-        raise UnsoundModelError(
-            f"{error} (of {type(model).__name__}), which no fit leaves behind. The "
-            "model is damaged, or somebody changed it: save it again."
-        ) from None
-    except (AttributeError, IndexError, TypeError, ValueError) as error:
-        raise UnsoundModelError(
-            f"{type(model).__name__} does not hang together ({error}). The model is "
-            "damaged, or somebody changed it: save it again."
-        ) from error
-
-
-class CheckedWhenLoaded:
-    """Base of estimators whose fitted state is checked when it is loaded."""
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        above = getattr(super(), "__setstate__", None)
-        if above is None:
-            vars(self).update(state)
-        else:
-            above(state)
-        waiting = _waiting.get()
-        if waiting is None:
-            _check(self)
-        else:
-            waiting.append(self)
-
-    def _check_loaded(self) -> None:
-        """Raise `UnsoundModelError` unless compiled code can follow every number."""
 
 
 def demand(good: Any, what: str) -> None:

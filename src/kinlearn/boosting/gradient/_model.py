@@ -177,25 +177,34 @@ class Trees:
         check_finite("departures", self.departures)
         sizes = np.diff(self.tree_start)
         demand((sizes > 0).all(), "tree_start")
-        tree = np.repeat(np.arange(n_trees), sizes)
-        own = np.arange(n) - self.tree_start[tree]
-        feature, left, first, n_bins = (
-            self.nodes[name].astype(np.int64)
-            for name in ("feature", "left", "first_byte", "n_bins")
+        if n == 0:
+            return
+        start = self.tree_start[:-1]
+        own = np.arange(n, dtype=np.int32) - np.repeat(start.astype(np.int32), sizes)
+        feature, left = (
+            np.ascontiguousarray(self.nodes[f]) for f in ("feature", "left")
         )
         check_below("feature", feature, n_features, TASK)
         leaf, by_task = feature == LEAF, feature == TASK
         # a leaf has its number, others have a left child, and the right one behind it
-        check_below("left", left[leaf], np.diff(self.leaf_start)[tree[leaf]])
-        inner = ~leaf
-        demand((left[inner] > own[inner]).all(), "left")
-        check_below("left", left[inner] + 1, sizes[tree[inner]])
+        demand(left.min() >= 0 and (leaf | (left > own)).all(), "left")
+        number = left | (leaf.astype(np.int32) - 1)  # -1 for all others
+        demand(
+            (np.maximum.reduceat(number, start) < np.diff(self.leaf_start)).all(),
+            "left",
+        )
+        child = left | -leaf.astype(np.int32)
+        demand((np.maximum.reduceat(child, start) < sizes - 1).all(), "left")
         # bits of what goes left: of all tasks, or of the bins of a feature
-        bits = np.where(by_task, n_tasks, n_bins)
-        coded = by_task | (inner & (first >= 0))
-        check_below("first_byte", first[by_task], np.inf)
+        coded = np.flatnonzero(by_task | (~leaf & (self.nodes["first_byte"] >= 0)))
+        first = self.nodes["first_byte"][coded].astype(np.int64)
+        demand((first >= 0).all(), "first_byte")
+        bits = np.where(
+            by_task[coded], n_tasks, self.nodes["n_bins"][coded].astype(int)
+        )
+        tree = np.searchsorted(self.tree_start, coded, side="right") - 1
         n_bytes = np.diff(self.set_start)[tree]
-        demand((first + (bits + 7) // 8 <= n_bytes)[coded].all(), "first_byte")
+        demand((first + (bits + 7) // 8 <= n_bytes).all(), "first_byte")
 
     def __len__(self) -> int:
         return len(self.output)

@@ -11,7 +11,6 @@ on downwards the finest group that is known.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -81,12 +80,12 @@ class Levels:
         """The coarsest level at which a row is new, if `case` groups are unknown."""
         return self.names[self.n_levels - case]
 
-    @cached_property
+    @property
     def _offsets(self) -> np.ndarray:
         """Groups of coarser levels, before those of each level."""
         return np.cumsum([0, *(above.shape[1] for above in self.upper)])
 
-    @cached_property
+    @property
     def _by_code(self) -> np.ndarray:
         """Group at each level for each code; negative codes count from the end."""
         blocks = []

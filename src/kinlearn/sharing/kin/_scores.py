@@ -10,7 +10,13 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.inspection import permutation_importance
-from sklearn.metrics import accuracy_score, check_scoring, get_scorer, r2_score
+from sklearn.metrics import (
+    accuracy_score,
+    check_scoring,
+    get_scorer,
+    get_scorer_names,
+    r2_score,
+)
 from sklearn.utils import Bunch, check_random_state
 
 from kinlearn.tasks import TaskData
@@ -69,6 +75,11 @@ class Scores:
         origin: np.ndarray,
         data: TaskData,
     ) -> None:
+        if isinstance(scoring, str) and scoring not in get_scorer_names():
+            raise ValueError(
+                f"scoring={scoring!r} is no scorer of scikit-learn's. Take a name of "
+                "sklearn.metrics.get_scorer_names(), or pass a scorer."
+            )
         self._scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
         self._X, self._origin = X, origin
         self._y, self._classes = data.y, data.classes
@@ -76,7 +87,13 @@ class Scores:
         if self._scorer is not None:  # if it does not suit, before the long part
             n_rows = data.n_samples
             shape = (n_rows,) if data.classes is None else (n_rows, len(data.classes))
-            self.of(np.full(shape, 1.0 / shape[-1]), np.arange(n_rows))
+            try:
+                self.of(np.full(shape, 1.0 / shape[-1]), np.arange(n_rows))
+            except (AttributeError, TypeError, ValueError) as error:
+                raise ValueError(
+                    f"scoring={scoring!r} cannot score this y, or these predictions "
+                    f"({error}). Take a metric of its kind, or None."
+                ) from error
 
     def of(self, values: np.ndarray, rows: np.ndarray) -> float:
         """The score of numbers or probabilities for training rows; NaN if undefined."""

@@ -535,7 +535,8 @@ class MultiTaskExtraTreesBase(
     def _check_arrays(self, n_features: int, n_tasks: int, n_classes: int) -> None:
         n_values = max(n_classes - 1, 1) if n_classes < 3 else n_classes
         self.forest_.check(n_features, n_tasks, n_values)
-        self._as_grown.check(n_features, n_tasks, n_values)
+        if self._grown is not None:
+            self._grown.check(n_features, n_tasks, n_values)
         check_numbers("offsets", self._offsets, np.float64, (n_tasks,))
         check_finite("offsets", self._offsets)
         if self._line is not None:

@@ -166,15 +166,16 @@ class Forest:
         check_numbers("exceptions", self.exceptions, np.int32, (None,))
         check_below("exceptions", self.exceptions, n_tasks)
         feature, right, slot = (
-            self.nodes[name].astype(np.int64) for name in ("feature", "right", "slot")
+            np.ascontiguousarray(self.nodes[name], dtype=np.int32)
+            for name in ("feature", "right", "slot")
         )
         check_below("feature", feature, n_features, TASK_SPLIT)
-        leaf = feature == LEAF
-        own = np.arange(n) - np.repeat(self.tree_start[:-1], sizes)
-        # A leaf stays where it is; others go on, and their left child is the next.
-        demand((np.where(leaf, right - own, own + 1 - right) <= 0).all(), "right")
-        demand((right[leaf] == own[leaf]).all(), "right")
-        check_below("right", right, np.repeat(sizes, sizes))
+        leaf, first = feature == LEAF, self.tree_start[:-1]
+        # A leaf is its own right child; of others the left child is the next node.
+        own = np.arange(n, dtype=np.int32) - np.repeat(first.astype(np.int32), sizes)
+        demand(right.min() >= 0 and (right >= own).all(), "right")
+        demand(((right == own) == leaf).all(), "right")
+        demand((np.maximum.reduceat(right, first) < sizes).all(), "right")
         places = [
             (leaf, self.leaf_start, len(self.values)),
             (feature == TASK_SPLIT, self.split_start, n_splits),
@@ -186,9 +187,11 @@ class Forest:
         for at, starts, end in places:
             check_starts("slots", starts, n_trees, end)
             # the number of the thing in the whole forest, below where the next begins
-            where = np.flatnonzero(at)
-            tree = np.searchsorted(self.tree_start, where, side="right") - 1
-            check_below("slot", slot[where], np.diff(starts)[tree])
+            numbers = slot | (at.astype(np.int32) - 1)  # -1 for all others
+            demand(
+                (np.maximum.reduceat(numbers, first) < np.diff(starts)).all(), "slot"
+            )
+            demand(np.count_nonzero(numbers < 0) == n - np.count_nonzero(at), "slot")
         if self.own_start is not None:
             n_own = len(self.own_task)
             check_starts("own_start", self.own_start, len(self.values), n_own)
