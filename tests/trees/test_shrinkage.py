@@ -49,7 +49,7 @@ def test_a_tree_predicts_what_its_twin_does(rows, purity, shrinkage):
 @pytest.mark.parametrize("model", CLASSIFIERS)
 def test_none_changes_nothing_and_much_leaves_the_root(rows, model):
     X, y, weight = rows
-    model.set_params(shrinkage=0, label_sets="observed")
+    model = clone(model).set_params(shrinkage=0, label_sets="observed")
     plain = model.fit(X, y, sample_weight=weight).predict_proba(X)
     model.set_params(shrinkage=1e-9).fit(X, y, sample_weight=weight)
     assert_allclose(model.predict_proba(X), plain, atol=1e-6)
@@ -64,8 +64,8 @@ def test_none_changes_nothing_and_much_leaves_the_root(rows, model):
 @pytest.mark.parametrize("model", CLASSIFIERS)
 def test_later_rows_are_drawn_together_as_those_of_fit(rows, model):
     X, y, weight = rows
-    model.set_params(shrinkage=4.0).fit(X, y, sample_weight=weight)
-    twice = model.predict_proba(X)
+    model = clone(model).set_params(shrinkage=4.0, label_sets="observed")
+    twice = model.fit(X, y, sample_weight=weight).predict_proba(X)
     # every row again: the same frequencies, of rows that weigh twice as much
     model.set_params(shrinkage=8.0).partial_fit(X, y, sample_weight=weight)
     assert_allclose(model.predict_proba(X), twice, atol=1e-12)

@@ -11,11 +11,11 @@ from kinlearn.utils._groups import (
 )
 from kinlearn.utils._jobs import (
     SentOnce,
+    give_memory_back,
     one_by_one,
     stop_requested,
     stop_searches_if,
 )
-from kinlearn.utils._memory import give_memory_back
 from kinlearn.utils._packages import import_optional, show_versions
 from kinlearn.utils._rounds import (
     check_takes_weights,

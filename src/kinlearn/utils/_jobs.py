@@ -1,7 +1,8 @@
-"""Long work: joblib beyond this machine, and searches that can be stopped."""
+"""Long work: joblib beyond this machine, searches that can be stopped, freed memory."""
 
+import ctypes
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from itertools import cycle
 from typing import Any, Literal, Self
@@ -9,7 +10,13 @@ from typing import Any, Literal, Self
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 
-__all__ = ["SentOnce", "one_by_one", "stop_requested", "stop_searches_if"]
+__all__ = [
+    "SentOnce",
+    "give_memory_back",
+    "one_by_one",
+    "stop_requested",
+    "stop_searches_if",
+]
 
 _is_over: ContextVar[Callable[[], bool] | None] = ContextVar("_is_over", default=None)
 
@@ -66,3 +73,14 @@ def stop_requested() -> bool:
     """Whether a search should stop and return the best it has found."""
     is_over = _is_over.get()
     return is_over is not None and is_over()
+
+
+def give_memory_back() -> None:
+    """Return what was freed, wherever glibc holds it for the next request.
+
+    Each thread has a heap of its own there, which only shrinks from its end: fits by
+    several threads, one after the other, held several times what they needed. It takes
+    milliseconds, so it is for the ends of long steps. Elsewhere nothing happens.
+    """
+    with suppress(OSError, AttributeError, TypeError):  # TypeError: on Windows
+        ctypes.CDLL(None).malloc_trim(0)
