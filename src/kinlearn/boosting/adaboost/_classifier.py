@@ -490,10 +490,8 @@ class MultiTaskAdaBoostClassifier(
         n_folds: Any = self.calibration_folds
         fold = deal_rows(X, task, labels, n_folds)
         scores = np.zeros((len(task), len(self.classes_)))
-        for k in range(n_folds):
+        for k in np.unique(fold[fold >= 0]):  # no more than there are rows
             out, kept = np.flatnonzero(fold == k), np.flatnonzero(fold != k)
-            if not len(out):
-                continue
             found = self._boost(
                 tree, X, task, labels, weight, kept, n_labels, rng,
                 n_rounds=len(self.estimators_),

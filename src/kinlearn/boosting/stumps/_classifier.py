@@ -489,10 +489,8 @@ class AbstainingAdaBoostClassifier(
         scores = np.zeros((data.n_samples, label_sets.n_classes))
         known = np.zeros(data.n_samples, dtype=bool)
         mass = class_mass(data, label_sets.n_classes)
-        for k in range(n_folds):
+        for k in np.unique(fold[fold >= 0]):  # no more than there are rows
             out = np.flatnonzero(fold == k)
-            if not len(out):
-                continue
             rows = BoostedRows.of(data, label_sets, fold != k, self._start())
             fitted = replace(run, rows=rows, watch=None).play(n_rounds, quiet_round)
             votes = StumpScores.of(mass, label_sets, fitted.stumps)
